@@ -1,0 +1,76 @@
+/* Descriptors; see fd.h. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+
+void fd_close(int *fd)
+{
+    if (*fd < 0)
+        return;
+    int saved = errno;
+    close(*fd);
+    errno = saved;
+    *fd = -1;
+}
+
+int fd_write_all(int fd, const void *bytes, size_t len)
+{
+    const char *next = bytes;
+    while (len) {
+        ssize_t n = write(fd, next, len);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return -errno;
+        }
+        next += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+ssize_t fd_write_quietly(int fd, const void *bytes, size_t len)
+{
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+
+    ssize_t n = write(fd, bytes, len);
+    int failure = n < 0 ? -errno : 0;
+
+    /* Take back the signal that this write raised, but not one that was waiting before. */
+    if (failure == -EPIPE && !sigismember(&pending, SIGPIPE)) {
+        const struct timespec none = {0};
+        while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR)
+            ;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure < 0 ? failure : n;
+}
+
+int fd_sealed_memory(const char *name, const void *bytes, size_t len)
+{
+    FD_CLEANUP int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    int r = fd_write_all(fd, bytes, len);
+    if (r < 0)
+        return r;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return -errno;
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+        return -errno;
+    return fd_steal(&fd);
+}
+
+int fd_copy_above(int fd, int least)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    return copy < 0 ? -errno : copy;
+}

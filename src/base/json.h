@@ -1,0 +1,51 @@
+/*
+ * A streaming JSON writer. Its output is always valid JSON and valid UTF-8, whatever it is given:
+ * bytes that are not UTF-8 become U+FFFD, control characters and the line separators U+2028 and
+ * U+2029 are escaped, commas and colons come by themselves.
+ *
+ * Misuse (a value without a key in an object, too deep, an unbalanced end) and a failing sink are
+ * remembered; json_finish returns the first of them.
+ */
+#ifndef NACRE_BASE_JSON_H
+#define NACRE_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { JSON_DEPTH_MAX = 64 };
+
+struct json {
+    int (*write)(void *user, const char *bytes, size_t len); /* 0 or a negative errno */
+    void *user;
+    int failed;
+    unsigned depth;
+    bool after_key;
+    struct json_level {
+        bool object;
+        bool filled;
+    } level[JSON_DEPTH_MAX];
+};
+
+void json_init(struct json *j, int (*write)(void *user, const char *bytes, size_t len), void *user);
+void json_init_buf(struct json *j, struct buf *out);
+
+void json_object_begin(struct json *j);
+void json_object_end(struct json *j);
+void json_array_begin(struct json *j);
+void json_array_end(struct json *j);
+void json_key(struct json *j, const char *key);
+
+void json_string(struct json *j, const char *bytes, size_t len);
+void json_text(struct json *j, const char *text); /* NULL becomes null */
+void json_integer(struct json *j, int64_t value);
+void json_unsigned(struct json *j, uint64_t value);
+void json_bool(struct json *j, bool value);
+void json_null(struct json *j);
+
+/* 0 when one whole value was written, otherwise the first failure. */
+int json_finish(struct json *j);
+
+#endif
