@@ -1,0 +1,77 @@
+/* The kinds of steps, and the plan as JSON; see plan.h. */
+#include "plan/plan.h"
+
+const struct plan_kind_info plan_kinds[PLAN_KINDS] = {
+    [PLAN_NOTHING] = {"nothing", false, NULL, {NULL, NULL}},
+    [PLAN_UNSHARE] = {"unshare", false, "namespace", {NULL, NULL}},
+    [PLAN_IDENTITY] = {"identity", false, NULL, {"uid", "gid"}},
+    [PLAN_HOSTNAME] = {"hostname", false, "name", {NULL, NULL}},
+    [PLAN_ROOT] = {"root", false, NULL, {"bytes", "inodes"}},
+    [PLAN_DIR] = {"dir", true, NULL, {"mode", NULL}},
+    [PLAN_FILE] = {"file", true, "content", {"mode", NULL}},
+    [PLAN_LINK] = {"link", true, "target", {NULL, NULL}},
+    [PLAN_SCRATCH] = {"scratch", true, NULL, {"mode", NULL}},
+    [PLAN_BIND] = {"bind", true, "source", {"device", "inode"}},
+    [PLAN_PROC] = {"proc", true, NULL, {NULL, NULL}},
+    [PLAN_DEVPTS] = {"devpts", true, NULL, {NULL, NULL}},
+    [PLAN_LIMIT] = {"limit", false, "resource", {"value", NULL}},
+    [PLAN_UMASK] = {"umask", false, NULL, {"mask", NULL}},
+    [PLAN_FD] = {"fd", false, "purpose", {"number", NULL}},
+    [PLAN_ENV] = {"env", false, "variable", {NULL, NULL}},
+    [PLAN_CWD] = {"cwd", true, NULL, {NULL, NULL}},
+    [PLAN_PROGRAM] = {"program", true, NULL, {NULL, NULL}},
+    [PLAN_ARG] = {"arg", false, "text", {NULL, NULL}},
+};
+
+static const struct {
+    enum plan_flag flag;
+    const char *name;
+} flag_names[] = {
+    {PLAN_READ_ONLY, "read_only"},
+    {PLAN_DEVICES, "devices"},
+    {PLAN_OWNED, "owned"},
+    {PLAN_IF_THERE, "if_there"},
+};
+
+void plan_append_flags(const struct plan_step *step, struct buf *out)
+{
+    for (size_t f = 0; f < sizeof(flag_names) / sizeof(flag_names[0]); f++) {
+        if (step->flags & flag_names[f].flag)
+            buf_append_format(out, " %s", flag_names[f].name);
+    }
+}
+
+void plan_write_json(const struct plan *plan, struct json *j)
+{
+    json_array_begin(j);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        const struct plan_kind_info *info = &plan_kinds[step->kind];
+        json_object_begin(j);
+        json_key(j, "step");
+        json_text(j, info->name);
+        if (info->has_path) {
+            json_key(j, "path");
+            json_text(j, step->path);
+        }
+        if (info->text) {
+            json_key(j, info->text);
+            json_text(j, step->text);
+        }
+        for (size_t n = 0; n < 2; n++) {
+            /* A bind without a number is not held to a device and inode. */
+            if (!info->number[n] || (step->kind == PLAN_BIND && !step->number[n]))
+                continue;
+            json_key(j, info->number[n]);
+            json_unsigned(j, step->number[n]);
+        }
+        for (size_t f = 0; f < sizeof(flag_names) / sizeof(flag_names[0]); f++) {
+            if (step->flags & flag_names[f].flag) {
+                json_key(j, flag_names[f].name);
+                json_bool(j, true);
+            }
+        }
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

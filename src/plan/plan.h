@@ -1,0 +1,143 @@
+/*
+ * The plan: everything that makes one sandbox, as data, in the order in which it is done.
+ *
+ * In: what the caller asked for and what the host has. Out: an array of steps that can be printed,
+ * compared and sent to the launcher. This room never touches the kernel: what the file system says
+ * is gathered before and handed in.
+ */
+#ifndef NACRE_PLAN_PLAN_H
+#define NACRE_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+enum plan_kind {
+    PLAN_NOTHING,  /* never valid: a zeroed step does nothing and is refused */
+    PLAN_UNSHARE,  /* text: the namespace to leave */
+    PLAN_IDENTITY, /* number: uid and gid that the inside sees */
+    PLAN_HOSTNAME, /* text */
+    PLAN_ROOT,     /* number: bytes and inodes of the tmpfs that is the new root */
+    PLAN_DIR,      /* path; number: mode */
+    PLAN_FILE,     /* path, text; number: mode */
+    PLAN_LINK,     /* path, text: where it points */
+    PLAN_SCRATCH,  /* path; number: mode. Writable part of the root's tmpfs */
+    PLAN_BIND,     /* path, text: source on the host; number: device and inode it must have, or 0 */
+    PLAN_PROC,     /* path */
+    PLAN_DEVPTS,   /* path */
+    PLAN_LIMIT,    /* text: name of the resource; number: value */
+    PLAN_UMASK,    /* number: mask */
+    PLAN_FD,       /* text: what it is; number: descriptor that the program keeps */
+    PLAN_ENV,      /* text: NAME=VALUE */
+    PLAN_CWD,      /* path */
+    PLAN_PROGRAM,  /* path of the file to execute */
+    PLAN_ARG,      /* text */
+    PLAN_KINDS
+};
+
+enum plan_flag {
+    PLAN_READ_ONLY = 1 << 0,
+    PLAN_DEVICES = 1 << 1,  /* device nodes work there */
+    PLAN_OWNED = 1 << 2,    /* the source's owner appears as the inside's user */
+    PLAN_IF_THERE = 1 << 3, /* skipped when the path does not exist inside */
+    PLAN_FLAGS_ALL = (1 << 4) - 1,
+};
+
+struct plan_step {
+    enum plan_kind kind;
+    uint32_t flags;
+    uint64_t number[2];
+    const char *path; /* inside the sandbox, absolute; NULL where the kind has none */
+    const char *text;
+};
+
+struct plan {
+    struct plan_step *steps;
+    size_t count;
+};
+
+/* What a kind is called and which of a step's fields it uses; indexed by kind. */
+struct plan_kind_info {
+    const char *name;
+    bool has_path;
+    const char *text;      /* JSON name of the text, or NULL */
+    const char *number[2]; /* JSON names of the numbers, or NULL */
+};
+extern const struct plan_kind_info plan_kinds[PLAN_KINDS];
+
+/* The uid and gid that every sandboxed program sees, and its name for them. */
+enum { PLAN_UID = 1000, PLAN_GID = 1000 };
+#define PLAN_USER "agent"
+
+/* Descriptor on which a text too long for an argument is handed to bash. */
+enum { PLAN_TEXT_FD = 5 };
+
+/* --- what the host has -------------------------------------------------------------------- */
+
+/* System paths that may be shown, if the host has them. The engine looks; ends with NULL. */
+extern const char *const plan_system_paths[];
+
+enum plan_host_type { PLAN_HOST_PLACE, PLAN_HOST_LINK };
+
+struct plan_host_entry {
+    const char *path;
+    enum plan_host_type type;
+    const char *target; /* of a link, as it is written */
+};
+
+struct plan_host {
+    const struct plan_host_entry *entries;
+    size_t count;
+    const char *bash; /* path of bash inside: /bin/bash or /usr/bin/bash */
+};
+
+/* --- what was asked ----------------------------------------------------------------------- */
+
+struct plan_request {
+    const char *workspace; /* canonical absolute path */
+    uint64_t workspace_device, workspace_inode;
+    const char *cwd;                /* canonical, the workspace or below it */
+    const char *text;               /* for bash */
+    const char *const *environment; /* the caller's; only what plan.c lists passes. May be NULL */
+    unsigned umask;
+    uint64_t scratch_bytes; /* private /tmp, home and /dev/shm together */
+};
+
+/* Whether the text is too long for an argument and goes over PLAN_TEXT_FD. */
+bool plan_text_needs_fd(const char *text);
+
+/* Builds the plan in the arena. */
+int plan_build(struct arena *arena, const struct plan_host *host,
+               const struct plan_request *request, struct plan *ret, struct err *e);
+
+/*
+ * Whether `path` may be a workspace: not the root, not a system directory. Sets the reason.
+ */
+int plan_check_workspace(const char *path, struct err *e);
+
+/* --- the plan as bytes -------------------------------------------------------------------- */
+
+enum { PLAN_STEPS_MAX = 1024, PLAN_BYTES_MAX = 8 << 20 };
+
+int plan_encode(const struct plan *plan, struct buf *out);
+
+/*
+ * Reads a plan back. The steps point into `bytes`. Everything is checked: lengths, kinds, flags,
+ * texts without NUL, paths absolute and without "..".
+ */
+int plan_decode(const char *bytes, size_t len, struct plan_step *steps, size_t max,
+                struct plan *ret, struct err *e);
+
+/* --- the plan for people and programs ----------------------------------------------------- */
+
+void plan_write_json(const struct plan *plan, struct json *j);
+
+/* The names of a step's flags, each behind a blank. */
+void plan_append_flags(const struct plan_step *step, struct buf *out);
+
+#endif
