@@ -1,0 +1,179 @@
+/*
+ * Who the inside is.
+ *
+ * Started by an ordinary user, it is that user to the kernel. Started by root, it is an id that
+ * nothing else uses, one for each run; the workspace's owner then appears as that id through an
+ * idmapped mount. Host uid 0 is mapped in neither case (L5).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/launch/launch.h"
+
+enum {
+    /* In the range that systemd's registry of ids leaves to containers. */
+    FIRST_ID = 0x68000000,
+    NOBODY = 65534,
+};
+
+/* Whether this namespace has `id`: `file` is /proc/self/uid_map or gid_map. */
+static bool id_exists(const char *file, uint32_t id)
+{
+    FILE *f = fopen(file, "re");
+    if (!f)
+        return false;
+    bool found = false;
+    uint32_t inside, outside, count;
+    while (!found && fscanf(f, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
+        found = id >= inside && id - inside < count;
+    fclose(f);
+    return found;
+}
+
+static uint32_t unused_id(const char *map_file)
+{
+    uint32_t id = FIRST_ID + (uint32_t)getpid() % 0x400000;
+    return id_exists(map_file, id) ? id : NOBODY;
+}
+
+int identity_choose(struct launch *l)
+{
+    bool found = false;
+    for (size_t i = 0; i < l->plan.count; i++) {
+        if (l->plan.steps[i].kind == PLAN_IDENTITY) {
+            l->identity.inner_uid = (uid_t)l->plan.steps[i].number[0];
+            l->identity.inner_gid = (gid_t)l->plan.steps[i].number[1];
+            found = true;
+        }
+    }
+    if (!found)
+        return err_set(&l->err, -EINVAL, "the plan names no identity");
+
+    if (!l->privileged) {
+        l->identity.outer_uid = geteuid();
+        l->identity.outer_gid = getegid();
+        return 0;
+    }
+    l->identity.outer_uid = unused_id("/proc/self/uid_map");
+    l->identity.outer_gid = unused_id("/proc/self/gid_map");
+    if (setgroups(0, NULL) < 0)
+        return err_errno(&l->err, -errno, "cannot give up root's groups");
+    return 0;
+}
+
+static int write_proc(pid_t pid, const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    FD_CLEANUP int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    /* A map is taken in one write or not at all. */
+    return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int write_map(pid_t pid, const char *name, uint32_t inside, uint32_t outside)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "%" PRIu32 " %" PRIu32 " 1\n", inside, outside);
+    return write_proc(pid, name, line);
+}
+
+int identity_write_maps(struct launch *l, pid_t child)
+{
+    const struct identity *id = &l->identity;
+    int r = write_map(child, "uid_map", id->inner_uid, id->outer_uid);
+    if (r == 0)
+        r = write_proc(child, "setgroups", "deny");
+    if (r == 0)
+        r = write_map(child, "gid_map", id->inner_gid, id->outer_gid);
+    return r < 0 ? err_errno(&l->err, r, "cannot map the user into its namespace") : 0;
+}
+
+int identity_assume(struct launch *l)
+{
+    const struct identity *id = &l->identity;
+    if (setresgid(id->inner_gid, id->inner_gid, id->inner_gid) < 0 ||
+        setresuid(id->inner_uid, id->inner_uid, id->inner_uid) < 0)
+        return err_errno(&l->err, -errno, "cannot become the inside's user");
+    return 0;
+}
+
+/* --- owners, for root --------------------------------------------------------------------- */
+
+__attribute__((noreturn)) static int wait_to_be_killed(void *ignored)
+{
+    (void)ignored;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;)
+        pause();
+}
+
+/* Every id stands for itself, but `a` and `b` stand for each other. */
+static int write_swap(pid_t pid, const char *name, uint32_t a, uint32_t b)
+{
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    char text[256];
+    int used = 0;
+    struct {
+        uint32_t inside, outside, count;
+    } extents[] = {
+        {0, 0, low},
+        {low, high, 1},
+        {low + 1, low + 1, high - low - 1},
+        {high, low, 1},
+        {high + 1, high + 1, UINT32_MAX - high - 1},
+    };
+    for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
+        if (extents[i].count)
+            used += snprintf(text + used, sizeof(text) - (size_t)used,
+                             "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", extents[i].inside,
+                             extents[i].outside, extents[i].count);
+    }
+    return write_proc(pid, name, text);
+}
+
+/* The whole range where this namespace has it; inside a container's, the one id that matters. */
+static int write_owner(pid_t pid, const char *name, uint32_t owner, uint32_t outer)
+{
+    if (owner == outer)
+        return write_map(pid, name, owner, outer);
+    int r = write_swap(pid, name, owner, outer);
+    return r == -EPERM ? write_map(pid, name, owner, outer) : r;
+}
+
+int identity_owner_map(struct launch *l, uid_t owner, gid_t group)
+{
+    /* The namespace needs a process to be made; it shares our memory and only waits. */
+    static _Alignas(16) char stack[16384];
+    pid_t holder =
+        clone(wait_to_be_killed, stack + sizeof(stack), CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
+    if (holder < 0)
+        return err_errno(&l->err, -errno, "cannot make a user namespace");
+
+    int r = write_owner(holder, "uid_map", owner, l->identity.outer_uid);
+    if (r == 0)
+        r = write_owner(holder, "gid_map", group, l->identity.outer_gid);
+    int fd = -1;
+    if (r == 0) {
+        char path[64];
+        snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)holder);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        r = fd < 0 ? -errno : 0;
+    }
+    kill(holder, SIGKILL);
+    while (waitpid(holder, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return r < 0 ? err_errno(&l->err, r, "cannot map the workspace's owner") : fd;
+}

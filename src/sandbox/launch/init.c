@@ -1,0 +1,156 @@
+/* Process 1 of the inside: builds the walls, starts the program, reaps; see launch.h. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/launch/launch.h"
+
+static _Noreturn void give_up(const struct launch *l)
+{
+    launch_report(WIRE_FAILED, l, l->err.code);
+    _exit(125);
+}
+
+/* Until the guard has mapped our user there is nobody to be. */
+static int wait_for_maps(struct launch *l)
+{
+    char byte;
+    ssize_t n;
+    do
+        n = read(l->alive, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    /* The guard has said why. */
+    return n == 1 ? 0 : err_set(&l->err, -EPIPE, "the guard is gone");
+}
+
+/* L1. Set after the ids, which would clear it; then the pipe tells of a death that came before. */
+static int die_with_guard(struct launch *l)
+{
+    struct pollfd alive = {.fd = l->alive, .events = POLLIN};
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || poll(&alive, 1, 0) != 0)
+        return err_set(&l->err, -EPIPE, "the guard is gone");
+    return 0;
+}
+
+static int set_limit(struct launch *l, const struct plan_step *step)
+{
+    static const struct {
+        const char *name;
+        int resource;
+    } limits[] = {
+        {"core", RLIMIT_CORE}, {"cpu", RLIMIT_CPU},     {"fsize", RLIMIT_FSIZE},
+        {"as", RLIMIT_AS},     {"nproc", RLIMIT_NPROC}, {"nofile", RLIMIT_NOFILE},
+    };
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        if (strcmp(limits[i].name, step->text) != 0)
+            continue;
+        const struct rlimit limit = {.rlim_cur = step->number[0], .rlim_max = step->number[0]};
+        if (setrlimit((__rlimit_resource_t)limits[i].resource, &limit) < 0)
+            return err_errno(&l->err, -errno, "cannot limit '%s'", step->text);
+        return 0;
+    }
+    return err_set(&l->err, -EINVAL, "unknown limit '%s'", step->text);
+}
+
+static int build_walls(struct launch *l)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < l->plan.count; i++) {
+        const struct plan_step *step = &l->plan.steps[i];
+        if (step->kind == PLAN_HOSTNAME && sethostname(step->text, strlen(step->text)) < 0)
+            r = err_errno(&l->err, -errno, "cannot set the host name");
+        else
+            r = root_apply(l, i);
+    }
+    return r;
+}
+
+/* What the program starts with, from the plan. */
+struct program {
+    const char *path;
+    const char *argv[PLAN_STEPS_MAX + 1];
+    const char *envp[PLAN_STEPS_MAX + 1];
+};
+
+static int prepare_program(struct launch *l, struct program *p)
+{
+    size_t args = 0, variables = 0;
+    for (size_t i = 0; i < l->plan.count; i++) {
+        const struct plan_step *step = &l->plan.steps[i];
+        int r = 0;
+        if (step->kind == PLAN_ARG)
+            p->argv[args++] = step->text;
+        else if (step->kind == PLAN_ENV)
+            p->envp[variables++] = step->text;
+        else if (step->kind == PLAN_PROGRAM)
+            p->path = step->path;
+        else if (step->kind == PLAN_LIMIT)
+            r = set_limit(l, step);
+        else if (step->kind == PLAN_UMASK)
+            umask((mode_t)step->number[0]);
+        else if (step->kind == PLAN_CWD && chdir(step->path) < 0)
+            r = err_errno(&l->err, -errno, "cannot go to '%s'", step->path);
+        if (r < 0)
+            return r;
+    }
+    return p->path && args ? 0 : err_set(&l->err, -EINVAL, "the plan has no program");
+}
+
+/* Shares init's memory until it executes; writes to it only to report a failure. */
+static pid_t start_program(struct launch *l, const struct program *p)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        setsid();
+        execve(p->path, (char *const *)p->argv, (char *const *)p->envp);
+        err_errno(&l->err, -errno, "cannot execute '%s'", p->path);
+        give_up(l);
+    }
+    if (pid < 0)
+        err_errno(&l->err, -errno, "cannot start a process");
+    return pid;
+}
+
+/* When the program ends, init does, and the kernel ends whatever the program left behind. */
+static _Noreturn void reap_until(pid_t program)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, 0);
+        if (pid == program) {
+            launch_report(WIRE_ENDED, NULL, status);
+            _exit(0);
+        }
+        if (pid < 0 && errno != EINTR)
+            _exit(125);
+    }
+}
+
+_Noreturn void init_main(struct launch *l)
+{
+    static struct program program;
+    if (wait_for_maps(l) < 0)
+        _exit(125);
+    if (identity_assume(l) < 0 || die_with_guard(l) < 0 ||
+        (!l->privileged && tree_open_all(l) < 0) || net_loopback_up(l) < 0 || build_walls(l) < 0 ||
+        root_enter(l) < 0 || prepare_program(l, &program) < 0 || privilege_drop(l) < 0)
+        give_up(l);
+    setsid();
+    pid_t pid = start_program(l, &program);
+    if (pid < 0)
+        give_up(l);
+    /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
+    close(WIRE_PLAN_FD);
+    close(PLAN_TEXT_FD);
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    reap_until(pid);
+}

@@ -1,0 +1,67 @@
+/*
+ * What the host shows to the inside: each bind's source, cut loose as a detached mount with its
+ * restrictions already on it, before anything else is mounted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/fd.h"
+#include "sandbox/kernel_calls.h"
+#include "sandbox/launch/launch.h"
+
+/* The plan was made for one directory; another may have been put in its place since. */
+static int check_same(struct launch *l, const struct plan_step *step, const struct stat *st)
+{
+    if (step->number[1] == 0 || (st->st_dev == step->number[0] && st->st_ino == step->number[1]))
+        return 0;
+    return err_set(&l->err, -ESTALE, "'%s' was replaced while the sandbox was built", step->text);
+}
+
+static int open_source(struct launch *l, const struct plan_step *step)
+{
+    FD_CLEANUP int tree =
+        kernel_open_tree(AT_FDCWD, step->text,
+                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+    struct stat st;
+    if (tree < 0 || fstat(tree, &st) < 0)
+        return err_errno(&l->err, -errno, "cannot show '%s'", step->text);
+    int r = check_same(l, step, &st);
+    if (r < 0)
+        return r;
+
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID, .propagation = MS_PRIVATE};
+    if (step->flags & PLAN_READ_ONLY)
+        attributes.attr_set |= MOUNT_ATTR_RDONLY;
+    if (step->flags & PLAN_DEVICES)
+        attributes.attr_set |= MOUNT_ATTR_NOEXEC;
+    else
+        attributes.attr_set |= MOUNT_ATTR_NODEV;
+    FD_CLEANUP int owner_map = -1;
+    if (l->privileged && step->flags & PLAN_OWNED) {
+        l->stage = WIRE_STAGE_IDMAP;
+        owner_map = identity_owner_map(l, st.st_uid, st.st_gid);
+        if (owner_map < 0)
+            return owner_map;
+        attributes.attr_set |= MOUNT_ATTR_IDMAP;
+        attributes.userns_fd = (unsigned)owner_map;
+    }
+    if (kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes) < 0)
+        return err_errno(&l->err, -errno, "cannot restrict '%s'", step->text);
+    l->stage = WIRE_STAGE_OTHER;
+    return fd_steal(&tree);
+}
+
+int tree_open_all(struct launch *l)
+{
+    for (size_t i = 0; i < l->plan.count; i++) {
+        if (l->plan.steps[i].kind != PLAN_BIND)
+            continue;
+        int tree = open_source(l, &l->plan.steps[i]);
+        if (tree < 0)
+            return tree;
+        l->tree[i] = tree;
+    }
+    return 0;
+}
