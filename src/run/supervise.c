@@ -1,0 +1,203 @@
+/* The loop that watches one sandbox; see run.h. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "run/run.h"
+
+enum {
+    CHUNK = 1 << 16,
+    /* After the kill: how long the kernel may take to end the tree before the guard is shot too. */
+    GRACE_MS = 10000,
+    /* After the end: more than a pipe holds, so a writer from elsewhere cannot keep us reading. */
+    DRAIN_MAX = 1 << 20,
+};
+
+struct supervision {
+    struct sandbox *sandbox;
+    const struct run_options *options;
+    struct capture *captures;
+    struct run_result *result;
+    uint64_t deadline_ms;
+    bool killing;
+    int failure; /* of our own: first negative errno */
+
+    char input[CHUNK]; /* from the caller's stdin, on its way to the program's */
+    size_t input_len, input_sent;
+    bool input_over; /* no more to read */
+};
+
+static int *stream_fd(struct supervision *s, enum run_stream stream)
+{
+    return stream == RUN_STDOUT ? &s->sandbox->output : &s->sandbox->errors;
+}
+
+static void kill_tree(struct supervision *s, enum run_end why)
+{
+    if (s->killing)
+        return;
+    s->killing = true;
+    s->result->end = why;
+    s->deadline_ms = clock_monotonic_ms() + GRACE_MS;
+    sandbox_kill(s->sandbox);
+}
+
+static void show_live(struct supervision *s, enum run_stream stream, bool finished)
+{
+    if (!s->options->on_output)
+        return;
+    size_t len;
+    const char *bytes = capture_take_live(&s->captures[stream], finished, &len);
+    if (len && s->options->on_output(s->options->user, stream, bytes, len) != 0)
+        kill_tree(s, RUN_CANCELLED);
+}
+
+/* Reads once. Returns the bytes read; at the end of the stream its descriptor is closed. */
+static size_t read_stream(struct supervision *s, enum run_stream stream)
+{
+    int *fd = stream_fd(s, stream);
+    char chunk[CHUNK];
+    ssize_t n = *fd < 0 ? 0 : read(*fd, chunk, sizeof(chunk));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n <= 0) {
+        fd_close(fd);
+        return 0;
+    }
+    int r = capture_add(&s->captures[stream], chunk, (size_t)n);
+    if (r < 0 && !s->failure) {
+        s->failure = r;
+        kill_tree(s, RUN_BROKEN);
+    }
+    show_live(s, stream, false);
+    return (size_t)n;
+}
+
+static void close_input(struct supervision *s)
+{
+    fd_close(&s->sandbox->input);
+    s->input_over = true;
+}
+
+static void read_input(struct supervision *s)
+{
+    ssize_t n = read(s->options->stdin_fd, s->input, sizeof(s->input));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    s->input_sent = 0;
+    s->input_len = n > 0 ? (size_t)n : 0;
+    if (n <= 0)
+        close_input(s);
+}
+
+static void write_input(struct supervision *s)
+{
+    ssize_t n =
+        fd_write_quietly(s->sandbox->input, s->input + s->input_sent, s->input_len - s->input_sent);
+    if (n >= 0)
+        s->input_sent += (size_t)n;
+    else if (n != -EAGAIN && n != -EINTR)
+        close_input(s); /* the program closed its end: it wants no more */
+}
+
+/* One turn: waits until something happens, then does all that can be done without waiting. */
+static void turn(struct supervision *s)
+{
+    enum { CONTROL, OUTPUT, ERRORS, SOURCE, SINK, CANCEL, WATCHED };
+    bool pending = s->input_sent < s->input_len;
+    struct pollfd watched[WATCHED] = {
+        [CONTROL] = {.fd = s->sandbox->control, .events = POLLIN},
+        [OUTPUT] = {.fd = s->sandbox->output, .events = POLLIN},
+        [ERRORS] = {.fd = s->sandbox->errors, .events = POLLIN},
+        [SOURCE] = {.fd = s->input_over || pending ? -1 : s->options->stdin_fd, .events = POLLIN},
+        /* Without events asked for, only the reader's going away is told. */
+        [SINK] = {.fd = s->sandbox->input, .events = pending ? POLLOUT : 0},
+        [CANCEL] = {.fd = s->killing ? -1 : s->options->cancel_fd, .events = POLLIN},
+    };
+    uint64_t now = clock_monotonic_ms();
+    uint64_t left = s->deadline_ms > now ? s->deadline_ms - now : 0;
+    if (poll(watched, WATCHED, left > INT_MAX ? INT_MAX : (int)left) < 0 && errno != EINTR)
+        s->failure = -errno;
+
+    if (watched[OUTPUT].revents)
+        read_stream(s, RUN_STDOUT);
+    if (watched[ERRORS].revents)
+        read_stream(s, RUN_STDERR);
+    if (watched[SINK].revents & (POLLERR | POLLNVAL))
+        close_input(s);
+    else if (watched[SINK].revents & POLLOUT)
+        write_input(s);
+    if (watched[SOURCE].revents && !s->input_over)
+        read_input(s);
+    if (watched[CANCEL].revents)
+        kill_tree(s, RUN_CANCELLED);
+    if (watched[CONTROL].revents) {
+        while (!s->result->outcome.gone && sandbox_read_event(s->sandbox, &s->result->outcome) > 0)
+            ;
+    }
+}
+
+/* The deadline has passed: first the tree is killed, later, if that takes too long, its guard. */
+static void check_deadline(struct supervision *s)
+{
+    if (clock_monotonic_ms() < s->deadline_ms)
+        return;
+    if (!s->killing) {
+        kill_tree(s, RUN_TIMEOUT);
+    } else {
+        if (s->sandbox->launcher > 0)
+            kill(s->sandbox->launcher, SIGKILL);
+        s->failure = -ETIMEDOUT;
+    }
+}
+
+static enum run_end judge_end(const struct supervision *s)
+{
+    const struct sandbox_outcome *outcome = &s->result->outcome;
+    if (outcome->failed)
+        return RUN_BROKEN;
+    if (s->killing)
+        return s->result->end;
+    return outcome->ended ? RUN_ENDED : RUN_KILLED;
+}
+
+int run_supervise(struct sandbox *sandbox, const struct run_options *options,
+                  struct capture captures[RUN_STREAMS], struct run_result *ret, struct err *e)
+{
+    uint64_t start = clock_monotonic_ms();
+    *ret = (struct run_result){0};
+    struct supervision s = {
+        .sandbox = sandbox,
+        .options = options,
+        .captures = captures,
+        .result = ret,
+        .deadline_ms = start + options->timeout_ms,
+        .input_over = sandbox->input < 0,
+    };
+
+    while (!ret->outcome.gone && s.failure == 0) {
+        turn(&s);
+        check_deadline(&s);
+    }
+    if (s.failure)
+        sandbox_kill(sandbox);
+
+    /* Nothing writes any more, but for descriptors that were handed out of the box. */
+    for (enum run_stream stream = 0; stream < RUN_STREAMS; stream++) {
+        size_t drained = 0, n;
+        while (drained < DRAIN_MAX && (n = read_stream(&s, stream)) > 0)
+            drained += n;
+        show_live(&s, stream, true);
+    }
+    ret->end = judge_end(&s);
+    ret->duration_ms = clock_monotonic_ms() - start;
+    if (s.failure == -ETIMEDOUT)
+        return err_set(e, s.failure, "the sandbox did not end within %d s of its kill",
+                       GRACE_MS / 1000);
+    return s.failure ? err_errno(e, s.failure, "cannot watch the sandbox") : 0;
+}
