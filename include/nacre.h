@@ -1,0 +1,186 @@
+/*
+ * nacre.h - run shell commands of AI agents in a sandbox.
+ *
+ * The life of a typical call:
+ *
+ *     nacre *n;  nacre_result *r;  nacre_error e;
+ *     nacre_options o = NACRE_OPTIONS_INIT;            nacre_open(&o, &n, &e);
+ *     nacre_run_options ro = NACRE_RUN_OPTIONS_INIT;   nacre_run(n, "make test", 9, &ro, &r, &e);
+ *     puts(nacre_result_output(r, NACRE_STDOUT, NULL));
+ *     nacre_result_free(r);  nacre_close(n);
+ *
+ * This header is the authority on what the library does.
+ *
+ *   - Functions that can fail return 0 or a negative errno value and fill the nacre_error that they
+ *     are given (which may be NULL). Outputs are written only on success.
+ *   - The library never prints, never exits, installs no signal handler and keeps no global state.
+ *     Different threads may use one nacre handle at the same time; one result belongs to one thread
+ *     at a time.
+ *   - Each run starts a child process and waits for it. A host that reaps every child of its own
+ *     (waitpid(-1), SIGCHLD ignored) does not disturb the library.
+ *   - Everything that the command started is dead when nacre_run returns, and dies with the thread
+ *     that called it.
+ */
+#ifndef NACRE_H
+#define NACRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define NACRE_API __attribute__((visibility("default")))
+#else
+#define NACRE_API
+#endif
+
+typedef struct nacre nacre;
+typedef struct nacre_result nacre_result;
+
+typedef struct nacre_error {
+    int code; /* negative errno */
+    char message[512];
+} nacre_error;
+
+/* The library's version, such as "0.1.0". */
+NACRE_API const char *nacre_version(void);
+
+/* --- handle --------------------------------------------------------------------------------- */
+
+#define NACRE_OPTIONS_VERSION 1
+
+typedef struct nacre_options {
+    unsigned version; /* NACRE_OPTIONS_VERSION; NACRE_OPTIONS_INIT sets it */
+    /* Path of the program nacre-launch; NULL: where `make install` puts it. */
+    const char *launcher;
+    /*
+     * Memory: like realloc, but frees and returns NULL for size 0. NULL: the C library's. Called
+     * from every thread that uses the handle or its results.
+     */
+    void *(*resize)(void *user, void *old, size_t size);
+    void *resize_user;
+} nacre_options;
+
+#define NACRE_OPTIONS_INIT                                                                         \
+    {                                                                                              \
+        NACRE_OPTIONS_VERSION, NULL, NULL, NULL                                                    \
+    }
+
+/* Opens a handle; `options` may be NULL. The caller closes it after its last result is freed. */
+NACRE_API int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error);
+
+/* Accepts NULL. */
+NACRE_API void nacre_close(nacre *n);
+
+/* --- run ------------------------------------------------------------------------------------ */
+
+/* Which part of an output that passes its limit is kept. */
+typedef enum nacre_keep { NACRE_KEEP_HEAD, NACRE_KEEP_TAIL, NACRE_KEEP_BOTH } nacre_keep;
+
+typedef enum nacre_stream { NACRE_STDOUT, NACRE_STDERR } nacre_stream;
+
+#define NACRE_TIMEOUT_DEFAULT_MS 120000
+#define NACRE_TIMEOUT_MAX_MS     600000
+#define NACRE_OUTPUT_DEFAULT     1048576
+#define NACRE_OUTPUT_MAX         67108864
+#define NACRE_TEXT_MAX           4194304
+
+#define NACRE_RUN_OPTIONS_VERSION 1
+
+typedef struct nacre_run_options {
+    unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
+    /*
+     * The directory that the command may change. NULL: the nearest parent of the current directory
+     * with .nacre or .git in it, else the current directory.
+     */
+    const char *workspace;
+    /* Where the command starts: absolute, or relative to the workspace; NULL: the workspace. */
+    const char *cwd;
+    /* 0: the default. Past NACRE_TIMEOUT_MAX_MS it is clamped, with a warning in the result. */
+    uint64_t timeout_ms;
+    /* Bytes kept of each stream. 0: the default. Past NACRE_OUTPUT_MAX it is clamped likewise. */
+    uint64_t output_limit;
+    nacre_keep keep;
+    /* Read, and passed on to the command, until its end; -1: the command gets /dev/null. */
+    int stdin_fd;
+    /* When it becomes readable, everything is killed and the status is KILLED; -1: none. */
+    int cancel_fd;
+    /*
+     * Called from within nacre_run with the head of each stream, up to the limit, as it comes in.
+     * Returning anything but 0 kills the run. NULL: none.
+     */
+    int (*on_output)(void *user, nacre_stream stream, const char *bytes, size_t len);
+    void *user;
+    /* Ends with NULL. Only harmless variables (TERM, TZ …) are taken from it. NULL: none. */
+    const char *const *environment;
+} nacre_run_options;
+
+#define NACRE_RUN_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL     \
+    }
+
+/*
+ * Runs a text of bash in a sandbox and waits for its end. `len` counts the bytes of `text`.
+ *
+ * Returns 0 whenever there is a result, also for a command that failed, was refused or could not be
+ * started: its status says which. Returns a negative errno value only without one: -EINVAL for
+ * options that do not fit, -ENOMEM. The caller frees the result.
+ */
+NACRE_API int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
+                        nacre_result **ret, nacre_error *error);
+
+/* --- result --------------------------------------------------------------------------------- */
+
+typedef enum nacre_status {
+    NACRE_STATUS_ERROR,   /* nacre itself failed; nacre_result_error says why */
+    NACRE_STATUS_DENIED,  /* refused; nacre_result_error says why */
+    NACRE_STATUS_TIMEOUT, /* killed at the time limit */
+    NACRE_STATUS_KILLED,  /* died of a signal, or cancelled */
+    NACRE_STATUS_FAILED,  /* ended with an exit code other than 0 */
+    NACRE_STATUS_OK
+} nacre_status;
+
+NACRE_API nacre_status nacre_result_status(const nacre_result *r);
+
+/* The status as in the JSON: "ok", "failed" … */
+NACRE_API const char *nacre_result_status_name(const nacre_result *r);
+
+/*
+ * The command's own exit code; 128+N when signal N killed it; 124 for a timeout, 125 for an error
+ * of nacre's, 126 for a refusal, 137 when cancelled.
+ */
+NACRE_API int nacre_result_exit_code(const nacre_result *r);
+
+/* What was kept of a stream, with a NUL behind it; `ret_len` may be NULL. Lives with the result. */
+NACRE_API const char *nacre_result_output(const nacre_result *r, nacre_stream stream,
+                                          size_t *ret_len);
+
+/* Not 0 when the stream was longer than its limit. */
+NACRE_API int nacre_result_truncated(const nacre_result *r, nacre_stream stream);
+
+/* Why nacre failed or refused; an empty text otherwise. */
+NACRE_API const char *nacre_result_error(const nacre_result *r);
+
+/* The warning number `index`, or NULL past the last one. */
+NACRE_API const char *nacre_result_warning(const nacre_result *r, size_t index);
+
+/*
+ * The whole result as JSON (one line, valid UTF-8), in pieces. `write` returns 0 or a negative
+ * errno value, which then ends the writing and is returned.
+ */
+NACRE_API int nacre_result_write_json(const nacre_result *r,
+                                      int (*write)(void *user, const char *bytes, size_t len),
+                                      void *user);
+
+/* Accepts NULL. */
+NACRE_API void nacre_result_free(nacre_result *r);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

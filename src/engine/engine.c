@@ -1,0 +1,341 @@
+/* Handle and run; see engine.h and nacre.h. */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "base/units.h"
+#include "engine/version.h"
+
+enum {
+    HANDLE_BYTES_MAX = 1 << 20,
+    RESULT_BYTES_MAX = 32 << 20,
+    SCRATCH_BYTES = 1 << 30,
+};
+
+const char *nacre_version(void)
+{
+    return NACRE_VERSION;
+}
+
+static void tell(nacre_error *error, const struct err *e)
+{
+    if (!error)
+        return;
+    error->code = e->code;
+    snprintf(error->message, sizeof(error->message), "%s", e->message);
+}
+
+int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
+{
+    static const nacre_options defaults = NACRE_OPTIONS_INIT;
+    struct err e = {0};
+    if (!options)
+        options = &defaults;
+    if (options->version != NACRE_OPTIONS_VERSION) {
+        err_set(&e, -EINVAL, "options of version %u, not %d", options->version,
+                NACRE_OPTIONS_VERSION);
+        tell(error, &e);
+        return e.code;
+    }
+
+    struct allocator allocator = allocator_libc;
+    if (options->resize)
+        allocator = (struct allocator){.resize = options->resize, .user = options->resize_user};
+    nacre *n = alloc_resize(&allocator, NULL, sizeof(*n));
+    if (!n) {
+        err_set(&e, -ENOMEM, "out of memory");
+        tell(error, &e);
+        return e.code;
+    }
+    *n = (nacre){.allocator = allocator};
+    arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
+    const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
+    n->launcher = arena_copy(&n->arena, launcher, strlen(launcher));
+    if (!n->launcher)
+        err_set(&e, -ENOMEM, "out of memory");
+    else
+        host_look(&n->arena, &n->host, &e);
+    if (e.code < 0) {
+        nacre_close(n);
+        tell(error, &e);
+        return e.code;
+    }
+    *ret = n;
+    return 0;
+}
+
+void nacre_close(nacre *n)
+{
+    if (!n)
+        return;
+    struct allocator allocator = n->allocator;
+    arena_release(&n->arena);
+    alloc_free(&allocator, n);
+}
+
+/* --- one run ------------------------------------------------------------------------------ */
+
+__attribute__((format(printf, 2, 3))) static void warn(nacre_result *r, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    const char *copy = arena_copy(&r->arena, text, strlen(text));
+    if (copy && r->warning_count < WARNINGS_MAX)
+        r->warnings[r->warning_count++] = copy;
+}
+
+/* `value`, or `normal` for 0, but never above `cap`. */
+static uint64_t clamp(uint64_t value, uint64_t normal, uint64_t cap)
+{
+    if (value == 0)
+        value = normal;
+    return value > cap ? cap : value;
+}
+
+/* A text that no shell could take is refused before anything else is looked at. */
+static int check_text(const char *text, size_t len, struct err *e)
+{
+    if (len > NACRE_TEXT_MAX)
+        return err_set(e, -E2BIG, "the text has %zu bytes; at most %d are taken", len,
+                       NACRE_TEXT_MAX);
+    const char *nul = memchr(text, '\0', len);
+    if (nul) {
+        size_t line = 1, column = 1;
+        for (const char *s = text; s < nul; s++) {
+            column = *s == '\n' ? 1 : column + 1;
+            line += *s == '\n';
+        }
+        return err_set(e, -EINVAL, "the text has a NUL byte at line %zu, column %zu", line, column);
+    }
+    return 0;
+}
+
+/* The umask, without the race of setting it. Kernels from 4.7 tell. */
+static unsigned current_umask(void)
+{
+    unsigned mask = 022;
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "Umask: %o", &mask) == 1)
+            break;
+    }
+    if (f)
+        fclose(f);
+    return mask & 0777;
+}
+
+static const char *variable(const char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
+            return *environment + len + 1;
+    }
+    return NULL;
+}
+
+int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
+                struct workspace *ret_workspace, struct plan *ret, struct err *e)
+{
+    struct workspace w;
+    int r = workspace_resolve(arena, o->workspace, o->cwd, variable(o->environment, "HOME"), &w, e);
+    if (r < 0)
+        return r;
+    const struct plan_request request = {
+        .workspace = w.root,
+        .workspace_device = w.device,
+        .workspace_inode = w.inode,
+        .cwd = w.cwd,
+        .text = text,
+        .environment = o->environment,
+        .umask = current_umask(),
+        .scratch_bytes = SCRATCH_BYTES,
+    };
+    *ret_workspace = w;
+    return plan_build(arena, &n->host, &request, ret, e);
+}
+
+/* How the run ended, as status and exit code. */
+static void judge(nacre_result *r, const struct run_result *run, uint64_t timeout_ms)
+{
+    char duration[UNITS_TEXT];
+    int status = run->outcome.wait_status;
+    switch (run->end) {
+    case RUN_ENDED:
+        if (WIFSIGNALED(status)) {
+            r->status = NACRE_STATUS_KILLED;
+            r->exit_code = 128 + WTERMSIG(status);
+        } else {
+            r->exit_code = WEXITSTATUS(status);
+            r->status = r->exit_code == 0 ? NACRE_STATUS_OK : NACRE_STATUS_FAILED;
+        }
+        break;
+    case RUN_TIMEOUT:
+        r->status = NACRE_STATUS_TIMEOUT;
+        r->exit_code = 124;
+        units_format_duration(timeout_ms, duration);
+        warn(r, "stopped at the time limit of %s; everything it had started was killed", duration);
+        break;
+    case RUN_CANCELLED:
+    case RUN_KILLED:
+        r->status = NACRE_STATUS_KILLED;
+        r->exit_code = 137;
+        break;
+    case RUN_BROKEN:
+        r->error = run->outcome.err;
+        break;
+    }
+}
+
+static int collect_output(nacre_result *r, uint64_t limit)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+    char size[UNITS_TEXT];
+    units_format_size(limit, size);
+    for (int i = 0; i < RUN_STREAMS; i++) {
+        int failure = capture_finish(&r->captures[i], &r->captured[i]);
+        if (failure < 0)
+            return failure;
+        if (r->captured[i].truncated)
+            warn(r, "%s was truncated at %s: bytes %llu to %llu of %llu are left out", names[i],
+                 size, (unsigned long long)r->captured[i].omitted_from,
+                 (unsigned long long)r->captured[i].omitted_to,
+                 (unsigned long long)r->captures[i].total);
+    }
+    return 0;
+}
+
+static int forward_output(void *user, enum run_stream stream, const char *bytes, size_t len)
+{
+    const nacre_run_options *o = user;
+    return o->on_output(o->user, stream == RUN_STDOUT ? NACRE_STDOUT : NACRE_STDERR, bytes, len);
+}
+
+/* Contains and captures. On failure `r->error` says why and the status stays ERROR. */
+static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_options *o)
+{
+    static const enum capture_keep keeps[] = {
+        [NACRE_KEEP_HEAD] = CAPTURE_HEAD,
+        [NACRE_KEEP_TAIL] = CAPTURE_TAIL,
+        [NACRE_KEEP_BOTH] = CAPTURE_BOTH,
+    };
+    uint64_t limit = clamp(o->output_limit, NACRE_OUTPUT_DEFAULT, NACRE_OUTPUT_MAX);
+    uint64_t timeout_ms = clamp(o->timeout_ms, NACRE_TIMEOUT_DEFAULT_MS, NACRE_TIMEOUT_MAX_MS);
+    if (limit < o->output_limit)
+        warn(r, "the output limit was lowered to the largest that is possible, 64 MB");
+    if (timeout_ms < o->timeout_ms)
+        warn(r, "the time limit was lowered to the largest that is possible, 600 s");
+    for (int i = 0; i < RUN_STREAMS; i++)
+        capture_init(&r->captures[i], &r->engine->allocator, keeps[o->keep], limit);
+
+    struct sandbox sandbox = SANDBOX_NONE;
+    int failure = sandbox_start(&r->engine->allocator, r->engine->launcher, plan, o->stdin_fd >= 0,
+                                r->text, &sandbox, &r->error);
+    if (failure < 0)
+        return failure;
+    r->ran = true;
+
+    const struct run_options run_options = {
+        .timeout_ms = timeout_ms,
+        .stdin_fd = o->stdin_fd,
+        .cancel_fd = o->cancel_fd,
+        .on_output = o->on_output ? forward_output : NULL,
+        .user = (void *)o,
+    };
+    struct run_result run;
+    failure = run_supervise(&sandbox, &run_options, r->captures, &run, &r->error);
+    sandbox_release(&sandbox);
+    if (failure == 0) {
+        judge(r, &run, timeout_ms);
+        failure = r->error.code;
+    }
+    r->duration_ms = run.duration_ms;
+    r->cpu_us = run.outcome.cpu_us;
+    r->memory_peak_bytes = run.outcome.memory_peak_bytes;
+    int collected = collect_output(r, limit);
+    if (collected < 0 && failure == 0)
+        failure = err_set(&r->error, collected, "out of memory for the output");
+    return failure;
+}
+
+static void run_text(nacre_result *r, const nacre_run_options *o)
+{
+    if (check_text(r->text, r->text_len, &r->error) < 0) {
+        r->status = NACRE_STATUS_DENIED;
+        r->exit_code = 126;
+        r->rule = "parse";
+        return;
+    }
+    struct workspace w;
+    struct plan plan;
+    if (engine_plan(r->engine, &r->arena, r->text, o, &w, &plan, &r->error) < 0)
+        return;
+    r->working_dir = w.cwd;
+    if (w.is_home)
+        warn(r, "the workspace '%s' holds your home directory: all of it can be read and changed",
+             w.root);
+    if (run_plan(r, &plan, o) < 0) {
+        r->status = NACRE_STATUS_ERROR;
+        r->exit_code = 125;
+    }
+}
+
+static int check_options(const nacre_run_options *o, struct err *e)
+{
+    if (o->version != NACRE_RUN_OPTIONS_VERSION)
+        return err_set(e, -EINVAL, "run options of version %u, not %d", o->version,
+                       NACRE_RUN_OPTIONS_VERSION);
+    if ((unsigned)o->keep > NACRE_KEEP_BOTH)
+        return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
+    return 0;
+}
+
+int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
+              nacre_result **ret, nacre_error *error)
+{
+    static const nacre_run_options defaults = NACRE_RUN_OPTIONS_INIT;
+    struct err e = {0};
+    if (!options)
+        options = &defaults;
+    if (check_options(options, &e) < 0) {
+        tell(error, &e);
+        return e.code;
+    }
+
+    nacre_result *r = alloc_resize(&n->allocator, NULL, sizeof(*r));
+    if (!r) {
+        err_set(&e, -ENOMEM, "out of memory");
+        tell(error, &e);
+        return e.code;
+    }
+    *r = (nacre_result){.engine = n, .status = NACRE_STATUS_ERROR, .exit_code = 125};
+    arena_init(&r->arena, &n->allocator, RESULT_BYTES_MAX);
+    for (int i = 0; i < RUN_STREAMS; i++) {
+        capture_init(&r->captures[i], &n->allocator, CAPTURE_HEAD, 0);
+        r->captured[i].text = "";
+    }
+    /* A text that is too long is refused below; its head is enough to know it by. */
+    r->text_len = len;
+    r->text = arena_copy(&r->arena, text, len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : len);
+    int failure = r->text ? uuid_new(r->correlation_id) : -ENOMEM;
+    if (failure < 0) {
+        err_errno(&e, failure, "cannot start a result");
+        nacre_result_free(r);
+        tell(error, &e);
+        return failure;
+    }
+    clock_format_rfc3339(clock_utc_ms(), r->timestamp);
+    run_text(r, options);
+    *ret = r;
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* What this host has to show: looked at once for each handle; see engine.h. */
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
+{
+    size_t max = 0;
+    while (plan_system_paths[max])
+        max++;
+    struct plan_host_entry *entries = arena_alloc_array(arena, max, sizeof(*entries));
+    size_t count = 0;
+    for (size_t i = 0; entries && i < max; i++) {
+        const char *path = plan_system_paths[i];
+        struct stat st;
+        if (lstat(path, &st) < 0)
+            continue;
+        struct plan_host_entry entry = {.path = path, .type = PLAN_HOST_PLACE};
+        if (S_ISLNK(st.st_mode)) {
+            char target[PATH_MAX];
+            ssize_t len = readlink(path, target, sizeof(target));
+            if (len <= 0 || len == (ssize_t)sizeof(target))
+                continue;
+            entry.type = PLAN_HOST_LINK;
+            entry.target = arena_copy(arena, target, (size_t)len);
+        }
+        entries[count++] = entry;
+    }
+    if (arena->failed)
+        return err_set(e, -ENOMEM, "out of memory");
+
+    static const char *const shells[] = {"/bin/bash", "/usr/bin/bash"};
+    const char *bash = NULL;
+    for (size_t i = 0; !bash && i < sizeof(shells) / sizeof(shells[0]); i++) {
+        if (access(shells[i], X_OK) == 0)
+            bash = shells[i];
+    }
+    if (!bash)
+        return err_set(e, -ENOENT, "no bash at /bin/bash; install the package bash");
+    *ret = (struct plan_host){.entries = entries, .count = count, .bash = bash};
+    return 0;
+}

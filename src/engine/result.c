@@ -1,0 +1,150 @@
+/* What a caller can ask of a result; see nacre.h. */
+#include <string.h>
+
+#include "base/json.h"
+#include "engine/engine.h"
+
+static const char *const status_names[] = {
+    [NACRE_STATUS_ERROR] = "error",     [NACRE_STATUS_DENIED] = "denied",
+    [NACRE_STATUS_TIMEOUT] = "timeout", [NACRE_STATUS_KILLED] = "killed",
+    [NACRE_STATUS_FAILED] = "failed",   [NACRE_STATUS_OK] = "ok",
+};
+
+nacre_status nacre_result_status(const nacre_result *r)
+{
+    return r->status;
+}
+
+const char *nacre_result_status_name(const nacre_result *r)
+{
+    return status_names[r->status];
+}
+
+int nacre_result_exit_code(const nacre_result *r)
+{
+    return r->exit_code;
+}
+
+static const struct captured *stream_of(const nacre_result *r, nacre_stream stream)
+{
+    return &r->captured[stream == NACRE_STDERR ? RUN_STDERR : RUN_STDOUT];
+}
+
+const char *nacre_result_output(const nacre_result *r, nacre_stream stream, size_t *ret_len)
+{
+    const struct captured *captured = stream_of(r, stream);
+    if (ret_len)
+        *ret_len = captured->len;
+    return captured->text;
+}
+
+int nacre_result_truncated(const nacre_result *r, nacre_stream stream)
+{
+    return stream_of(r, stream)->truncated;
+}
+
+const char *nacre_result_error(const nacre_result *r)
+{
+    return r->error.message;
+}
+
+const char *nacre_result_warning(const nacre_result *r, size_t index)
+{
+    return index < r->warning_count ? r->warnings[index] : NULL;
+}
+
+static void write_stream(struct json *j, const nacre_result *r, enum run_stream stream,
+                         const char *const names[4])
+{
+    const struct captured *captured = &r->captured[stream];
+    json_key(j, names[0]);
+    json_string(j, captured->text, captured->len);
+    json_key(j, names[1]);
+    json_unsigned(j, r->captures[stream].total);
+    json_key(j, names[2]);
+    json_bool(j, captured->truncated);
+    if (captured->truncated) {
+        json_key(j, names[3]);
+        json_array_begin(j);
+        json_unsigned(j, captured->omitted_from);
+        json_unsigned(j, captured->omitted_to);
+        json_array_end(j);
+    }
+}
+
+static void write_args(struct json *j, const nacre_result *r)
+{
+    static const char *const shell[] = {"bash", "-c", "--"};
+    json_key(j, "args");
+    json_array_begin(j);
+    for (size_t i = 0; i < sizeof(shell) / sizeof(shell[0]); i++)
+        json_text(j, shell[i]);
+    json_string(j, r->text, r->text_len);
+    json_array_end(j);
+}
+
+int nacre_result_write_json(const nacre_result *r,
+                            int (*write)(void *user, const char *bytes, size_t len), void *user)
+{
+    static const char *const out[] = {"stdout", "stdout_bytes", "stdout_truncated",
+                                      "stdout_omitted"};
+    static const char *const err[] = {"stderr", "stderr_bytes", "stderr_truncated",
+                                      "stderr_omitted"};
+    struct json json, *j = &json;
+    json_init(j, write, user);
+    json_object_begin(j);
+    json_key(j, "correlation_id");
+    json_text(j, r->correlation_id);
+    json_key(j, "status");
+    json_text(j, nacre_result_status_name(r));
+    json_key(j, "command");
+    json_string(j, r->text, r->text_len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : r->text_len);
+    if (r->ran)
+        write_args(j, r);
+    if (r->working_dir) {
+        json_key(j, "working_dir");
+        json_text(j, r->working_dir);
+    }
+    json_key(j, "exit_code");
+    json_integer(j, r->exit_code);
+    write_stream(j, r, RUN_STDOUT, out);
+    write_stream(j, r, RUN_STDERR, err);
+    json_key(j, "duration_ms");
+    json_unsigned(j, r->duration_ms);
+    if (r->ran) {
+        json_key(j, "resource_usage");
+        json_object_begin(j);
+        json_key(j, "cpu_ms");
+        json_unsigned(j, r->cpu_us / 1000);
+        json_key(j, "memory_peak_bytes");
+        json_unsigned(j, r->memory_peak_bytes);
+        json_object_end(j);
+    }
+    if (r->rule) {
+        json_key(j, "policy_rule_matched");
+        json_text(j, r->rule);
+    }
+    if (r->error.code < 0) {
+        json_key(j, "error");
+        json_text(j, r->error.message);
+    }
+    json_key(j, "warnings");
+    json_array_begin(j);
+    for (size_t i = 0; i < r->warning_count; i++)
+        json_text(j, r->warnings[i]);
+    json_array_end(j);
+    json_key(j, "timestamp");
+    json_text(j, r->timestamp);
+    json_object_end(j);
+    return json_finish(j);
+}
+
+void nacre_result_free(nacre_result *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i < RUN_STREAMS; i++)
+        capture_release(&r->captures[i]);
+    arena_release(&r->arena);
+    alloc_free(&r->engine->allocator, r);
+}

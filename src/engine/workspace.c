@@ -1,0 +1,119 @@
+/* Which directory a run may change, and where in it the run starts; see engine.h. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+    return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+static bool has_marker(const char *dir)
+{
+    static const char *const markers[] = {".nacre", ".git"};
+    for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++) {
+        char path[PATH_MAX + 8];
+        struct stat st;
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, markers[i]) < sizeof(path) &&
+            lstat(path, &st) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The nearest parent with a marker. A parent of another owner does not count: anyone may put a .git
+ * into a shared directory and so widen what a run in it can see.
+ */
+static void find_project(char path[static PATH_MAX])
+{
+    char candidate[PATH_MAX];
+    struct stat start, st;
+    if (stat(path, &start) < 0)
+        return;
+    memcpy(candidate, path, PATH_MAX);
+    for (;;) {
+        if (plan_check_workspace(candidate, NULL) == 0 && has_marker(candidate) &&
+            stat(candidate, &st) == 0 && st.st_uid == start.st_uid) {
+            memcpy(path, candidate, PATH_MAX);
+            return;
+        }
+        char *slash = strrchr(candidate, '/');
+        if (!slash || slash == candidate)
+            return;
+        *slash = '\0';
+    }
+}
+
+static int resolve_root(const char *root, char ret[static PATH_MAX], struct err *e)
+{
+    if (root) {
+        if (!root[0])
+            return err_set(e, -EINVAL, "workspace: the name is empty");
+        if (!realpath(root, ret))
+            return err_errno(e, -errno, "workspace '%s'", root);
+    } else {
+        if (!getcwd(ret, PATH_MAX))
+            return err_errno(e, -errno, "the current directory");
+        /* Unreachable directories are told by a prefix instead of a path. */
+        if (ret[0] != '/')
+            return err_set(e, -ENOENT, "the current directory is out of reach");
+        find_project(ret);
+    }
+    return plan_check_workspace(ret, e);
+}
+
+static int resolve_cwd(const char *root, const char *cwd, char ret[static PATH_MAX], struct err *e)
+{
+    char joined[2 * PATH_MAX];
+    const char *path = cwd;
+    if (cwd[0] != '/') {
+        if ((size_t)snprintf(joined, sizeof(joined), "%s/%s", root, cwd) >= sizeof(joined))
+            return err_errno(e, -ENAMETOOLONG, "directory '%.64s…'", cwd);
+        path = joined;
+    }
+    struct stat st;
+    if (!realpath(path, ret) || stat(ret, &st) < 0)
+        return err_errno(e, -errno, "directory '%s'", cwd);
+    if (!S_ISDIR(st.st_mode))
+        return err_errno(e, -ENOTDIR, "directory '%s'", cwd);
+    if (!is_below(ret, root))
+        return err_set(e, -EINVAL, "directory '%s': not in the workspace '%s'", cwd, root);
+    return 0;
+}
+
+int workspace_resolve(struct arena *arena, const char *root, const char *cwd, const char *home,
+                      struct workspace *ret, struct err *e)
+{
+    char path[PATH_MAX], below[PATH_MAX], home_path[PATH_MAX];
+    int r = resolve_root(root, path, e);
+    if (r < 0)
+        return r;
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return err_errno(e, -errno, "workspace '%s'", path);
+    if (!S_ISDIR(st.st_mode))
+        return err_errno(e, -ENOTDIR, "workspace '%s'", path);
+    if (cwd && (r = resolve_cwd(path, cwd, below, e)) < 0)
+        return r;
+
+    struct workspace w = {
+        .root = arena_copy(arena, path, strlen(path)),
+        .cwd = cwd ? arena_copy(arena, below, strlen(below)) : NULL,
+        .device = st.st_dev,
+        .inode = st.st_ino,
+        .is_home = home && home[0] == '/' && realpath(home, home_path) && is_below(home_path, path),
+    };
+    if (!cwd)
+        w.cwd = w.root;
+    if (arena->failed)
+        return err_set(e, -ENOMEM, "out of memory");
+    *ret = w;
+    return 0;
+}
