@@ -1,0 +1,159 @@
+/* What the commands share; see cli.h. The program's few globals are here. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/fd.h"
+
+static bool stdin_closed;
+static int output_failure;
+
+/* What is on its way to standard output: small pieces are gathered. */
+static char pending[1 << 16];
+static size_t pending_len;
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    char text[2048];
+    vsnprintf(text, sizeof(text), format, args);
+    struct buf line;
+    struct escape escape = {0};
+    buf_init(&line, &allocator_libc, 8 * sizeof(text));
+    buf_append_format(&line, "nacre: %s", kind);
+    escape_append(&escape, text, strlen(text), &line);
+    escape_finish(&escape, &line);
+    buf_append_byte(&line, '\n');
+    fd_write_all(STDERR_FILENO, line.data, line.len);
+    buf_release(&line);
+}
+
+void cli_complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void cli_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("warning: ", format, args);
+    va_end(args);
+}
+
+static int flush(void)
+{
+    if (!output_failure && pending_len)
+        output_failure = fd_write_all(STDOUT_FILENO, pending, pending_len);
+    pending_len = 0;
+    return output_failure;
+}
+
+int cli_print(const char *bytes, size_t len)
+{
+    if (len > sizeof(pending) - pending_len)
+        flush();
+    if (len > sizeof(pending)) {
+        if (!output_failure)
+            output_failure = fd_write_all(STDOUT_FILENO, bytes, len);
+        return output_failure;
+    }
+    memcpy(pending + pending_len, bytes, len);
+    pending_len += len;
+    return output_failure;
+}
+
+int cli_print_json(void *ignored, const char *bytes, size_t len)
+{
+    (void)ignored;
+    return cli_print(bytes, len);
+}
+
+int cli_print_buf(struct buf *text)
+{
+    if (text->failed && !output_failure)
+        output_failure = text->failed;
+    int r = cli_print(text->data, text->len);
+    buf_release(text);
+    return r;
+}
+
+int cli_finish(int status, int broken)
+{
+    if (flush() == 0)
+        return status;
+    cli_complain("standard output: %s", strerror(-output_failure));
+    return broken;
+}
+
+bool cli_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]);
+}
+
+/* Beside this program, as in a build directory, or where `make install` puts it. */
+static bool find_launcher(char path[static PATH_MAX])
+{
+    static const char *const places[] = {"nacre-launch", "../libexec/nacre/nacre-launch"};
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (len <= 0)
+        return false;
+    self[len] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        int n = snprintf(path, PATH_MAX, "%s/%s", self, places[i]);
+        if (n < PATH_MAX && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+nacre *cli_open(void)
+{
+    char launcher[PATH_MAX];
+    nacre_options options = NACRE_OPTIONS_INIT;
+    if (find_launcher(launcher))
+        options.launcher = launcher;
+    nacre *n = NULL;
+    nacre_error error;
+    if (nacre_open(&options, &n, &error) < 0)
+        cli_complain("%s", error.message);
+    return n;
+}
+
+const char *const *cli_environment(void)
+{
+    return (const char *const *)environ;
+}
+
+void cli_secure_stdio(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        if (fd == STDIN_FILENO)
+            stdin_closed = true;
+        if (fd == STDOUT_FILENO)
+            output_failure = -EBADF;
+        /* The lowest free number: just this one. Without it a later file would take its place. */
+        if (open("/dev/null", O_RDWR) != fd)
+            _exit(EXIT_BROKEN);
+    }
+}
+
+bool cli_stdin_is_closed(void)
+{
+    return stdin_closed;
+}

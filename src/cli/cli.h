@@ -1,0 +1,53 @@
+/*
+ * What the commands share: one way to print, one way to complain, one way to open the library.
+ *
+ * A command is one file that exports one `struct command`; commands.c lists them.
+ */
+#ifndef NACRE_CLI_CLI_H
+#define NACRE_CLI_CLI_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/options.h"
+#include "nacre.h"
+
+/* Exit codes of CONTRACT: those of `run`, and those of every other command. */
+enum {
+    EXIT_YES = 0,
+    EXIT_NO = 1,
+    EXIT_WRONG_CALL = 2,
+    EXIT_BROKEN = 125,
+    EXIT_REFUSED = 126,
+};
+
+/* Ends with NULL. */
+extern const struct command *const cli_commands[];
+
+/* "nacre: …" on standard error, safe for a terminal. */
+void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Standard output. The first failure (closed, full, gone) is remembered; cli_finish complains about
+ * it once and returns `broken` in its case, else `status`.
+ */
+int cli_print(const char *bytes, size_t len); /* 0 or a negative errno */
+int cli_print_json(void *ignored, const char *bytes, size_t len);
+int cli_print_buf(struct buf *text); /* prints and releases; its failure counts too */
+int cli_finish(int status, int broken);
+
+/* Whether to use colour on standard output. */
+bool cli_colour(void);
+
+/* The library, with the launcher that belongs to this program. Complains by itself. */
+nacre *cli_open(void);
+
+/* The caller's environment in the library's form. */
+const char *const *cli_environment(void);
+
+/* Before anything else: descriptors 0 to 2 exist from here on. */
+void cli_secure_stdio(void);
+bool cli_stdin_is_closed(void);
+
+#endif

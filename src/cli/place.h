@@ -1,0 +1,28 @@
+/* The options with which every command that looks at a text says where it would run. */
+#ifndef NACRE_CLI_PLACE_H
+#define NACRE_CLI_PLACE_H
+
+#include "base/options.h"
+
+struct place_options {
+    const char *workspace;
+    const char *cwd;
+};
+
+/* For a command's table; `type` is its option struct, whose field `place` this is. */
+#define PLACE_OPTIONS(type)                                                                        \
+    {.name = "workspace",                                                                          \
+     .letter = 'w',                                                                                \
+     .kind = OPTION_TEXT,                                                                          \
+     .value_name = "DIR",                                                                          \
+     .completes = COMPLETES_DIRECTORY,                                                             \
+     .help = "the directory that the command may change (default: the nearest parent with "        \
+             ".nacre or .git, else the current directory)",                                        \
+     .offset = offsetof(type, place.workspace)},                                                   \
+    {                                                                                              \
+        .name = "cwd", .kind = OPTION_TEXT, .value_name = "DIR", .completes = COMPLETES_DIRECTORY, \
+        .help = "start in this directory of the workspace (default: the workspace itself)",        \
+        .offset = offsetof(type, place.cwd)                                                        \
+    }
+
+#endif

@@ -1,0 +1,118 @@
+/* nacre plan: the sandbox of a text as data; nothing runs. */
+#include <errno.h>
+
+#include "cli/cli.h"
+#include "cli/place.h"
+#include "cli/text.h"
+#include "engine/engine.h"
+
+enum { ARENA_MAX = 32 << 20 };
+
+struct plan_options {
+    struct place_options place;
+    bool json;
+};
+
+static const struct option plan_options[] = {
+    PLACE_OPTIONS(struct plan_options),
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print the steps as one JSON array",
+     .offset = offsetof(struct plan_options, json)},
+    {0},
+};
+
+static void append_escaped(struct buf *out, const char *text)
+{
+    struct json j;
+    json_init_buf(&j, out);
+    json_text(&j, text);
+}
+
+/* One line a step: its kind, its path, its other fields by name. */
+static void append_table(const struct plan *plan, struct buf *out)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        const struct plan_kind_info *info = &plan_kinds[step->kind];
+        buf_append_format(out, "%-9s", info->name);
+        if (info->has_path) {
+            buf_append_byte(out, ' ');
+            append_escaped(out, step->path);
+        }
+        if (info->text) {
+            buf_append_format(out, " %s=", info->text);
+            append_escaped(out, step->text);
+        }
+        for (size_t k = 0; k < 2; k++) {
+            if (info->number[k] && (step->kind != PLAN_BIND || step->number[k]))
+                buf_append_format(
+                    out,
+                    step->kind == PLAN_UMASK || info->number[k][0] == 'm' ? " %s=%llo" : " %s=%llu",
+                    info->number[k], (unsigned long long)step->number[k]);
+        }
+        plan_append_flags(step, out);
+        buf_append_byte(out, '\n');
+    }
+}
+
+static int print_plan(nacre *n, const char *text, const struct plan_options *wanted)
+{
+    nacre_run_options o = NACRE_RUN_OPTIONS_INIT;
+    o.workspace = wanted->place.workspace;
+    o.cwd = wanted->place.cwd;
+    o.environment = cli_environment();
+    struct arena arena;
+    struct workspace workspace;
+    struct plan plan;
+    struct err e;
+    arena_init(&arena, &allocator_libc, ARENA_MAX);
+    int status = EXIT_NO;
+    if (engine_plan(n, &arena, text, &o, &workspace, &plan, &e) < 0) {
+        cli_complain("plan: %s", e.message);
+    } else if (wanted->json) {
+        struct json j;
+        json_init(&j, cli_print_json, NULL);
+        plan_write_json(&plan, &j);
+        cli_print("\n", 1);
+        status = cli_finish(EXIT_YES, EXIT_NO);
+    } else {
+        struct buf table;
+        buf_init(&table, &allocator_libc, ARENA_MAX);
+        append_table(&plan, &table);
+        cli_print_buf(&table);
+        status = cli_finish(EXIT_YES, EXIT_NO);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+static int plan_run(const void *options, const struct options_parsed *words)
+{
+    struct err e;
+    struct buf text;
+    bool from_stdin;
+    buf_init(&text, &allocator_libc, NACRE_TEXT_MAX);
+    int status = EXIT_WRONG_CALL;
+    if (text_from_words(words, &text, &from_stdin, &e) < 0) {
+        cli_complain("plan: %s", e.message);
+    } else {
+        nacre *n = cli_open();
+        status = n ? print_plan(n, text.data, options) : EXIT_NO;
+        nacre_close(n);
+    }
+    buf_release(&text);
+    return status;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "print the sandbox of a text as data; runs nothing",
+    .synopsis = "'TEXT' | -- ARGV... | -",
+    .description = "Prints every namespace, mount, limit, variable and descriptor with which "
+                   "`nacre run` would run TEXT, in the order in which they are set up.",
+    .options = plan_options,
+    .options_size = sizeof(struct plan_options),
+    .wrong_call = EXIT_WRONG_CALL,
+    .run = plan_run,
+};

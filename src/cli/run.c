@@ -1,0 +1,267 @@
+/* nacre run: a command text, contained and captured. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/fd.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/place.h"
+#include "cli/text.h"
+
+struct run_options {
+    struct place_options place;
+    uint64_t timeout_ms;
+    struct option_list limits;
+    const char *keep;
+    bool json;
+    const char *format;
+};
+
+static const struct option run_options[] = {
+    PLACE_OPTIONS(struct run_options),
+    {.name = "timeout",
+     .letter = 't',
+     .kind = OPTION_DURATION,
+     .value_name = "TIME",
+     .help = "kill everything after this time: 30s, 5m, 500ms (default 120s, at most 600s)",
+     .offset = offsetof(struct run_options, timeout_ms)},
+    {.name = "limit",
+     .kind = OPTION_LIST,
+     .value_name = "NAME=VALUE",
+     .help = "set a limit; output=SIZE is what is kept of each stream (default 1MB, at most 64MB)",
+     .offset = offsetof(struct run_options, limits)},
+    {.name = "keep",
+     .kind = OPTION_CHOICE,
+     .choices = "head|tail|both",
+     .help = "which part of an output past its limit is kept (default both)",
+     .offset = offsetof(struct run_options, keep)},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print the whole result as one line of JSON",
+     .offset = offsetof(struct run_options, json)},
+    {.name = "format",
+     .kind = OPTION_CHOICE,
+     .choices = "text|json",
+     .help = "text passes the output through as it comes (the default)",
+     .offset = offsetof(struct run_options, format)},
+    {0},
+};
+
+/* --- signals: the person's wish to stop --------------------------------------------------- */
+
+static volatile sig_atomic_t signal_seen;
+static int signal_event = -1;
+
+static void note_signal(int number)
+{
+    int saved = errno;
+    signal_seen = number;
+    const uint64_t one = 1;
+    ssize_t ignored = write(signal_event, &one, sizeof(one));
+    (void)ignored;
+    errno = saved;
+}
+
+static int watch_signals(void)
+{
+    signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (signal_event < 0)
+        return -errno;
+    static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
+        struct sigaction action, before;
+        if (sigaction(watched[i], NULL, &before) < 0)
+            return -errno;
+        if (before.sa_handler == SIG_IGN)
+            continue; /* nohup */
+        action = (struct sigaction){.sa_handler = note_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        if (sigaction(watched[i], &action, NULL) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* --- live output -------------------------------------------------------------------------- */
+
+/* One of our two streams: raw, or made safe where a terminal would obey what it is given. */
+struct shown {
+    int fd;
+    bool escape;
+    struct escape state;
+    size_t bytes; /* of the kept output that were shown */
+    int failure;
+};
+
+static int show(struct shown *s, const char *bytes, size_t len)
+{
+    s->bytes += len;
+    if (!s->escape)
+        return s->failure = fd_write_all(s->fd, bytes, len);
+    struct buf safe;
+    buf_init(&safe, &allocator_libc, NACRE_OUTPUT_MAX);
+    int r = escape_append(&s->state, bytes, len, &safe);
+    if (r == 0)
+        r = fd_write_all(s->fd, safe.data, safe.len);
+    buf_release(&safe);
+    return s->failure = r;
+}
+
+static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
+{
+    struct shown *shown = user;
+    return show(&shown[stream == NACRE_STDERR], bytes, len);
+}
+
+/* What the live view could not have: the tail, and the mark of what lies between. */
+static int show_rest(struct shown *s, const nacre_result *r, nacre_stream stream)
+{
+    size_t len;
+    const char *text = nacre_result_output(r, stream, &len);
+    if (!s->failure && len > s->bytes)
+        show(s, text + s->bytes, len - s->bytes);
+    return s->failure;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+static int read_limits(const struct option_list *limits, nacre_run_options *o)
+{
+    for (size_t i = 0; i < limits->count; i++) {
+        const char *value = strchr(limits->value[i], '=');
+        if (!value || strncmp(limits->value[i], "output=", strlen("output=")) != 0) {
+            cli_complain("run: unknown limit '%s'; there is output=SIZE", limits->value[i]);
+            return -EINVAL;
+        }
+        if (units_parse_size(value + 1, &o->output_limit) < 0 || o->output_limit == 0) {
+            cli_complain("run: limit '%s': not a size (try 100KB or 10MB)", limits->value[i]);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static nacre_keep keep_named(const char *name)
+{
+    if (name && strcmp(name, "head") == 0)
+        return NACRE_KEEP_HEAD;
+    return name && strcmp(name, "tail") == 0 ? NACRE_KEEP_TAIL : NACRE_KEEP_BOTH;
+}
+
+/* Prints what is left to say of a result in text mode. */
+static int finish_text(const nacre_result *r, struct shown shown[2], int status)
+{
+    int failure = show_rest(&shown[0], r, NACRE_STDOUT);
+    show_rest(&shown[1], r, NACRE_STDERR);
+    const char *warning;
+    for (size_t i = 0; (warning = nacre_result_warning(r, i)); i++)
+        cli_warn("%s", warning);
+    if (failure) {
+        cli_complain("standard output: %s", strerror(-failure));
+        return EXIT_BROKEN;
+    }
+    return status;
+}
+
+static int finish_json(const nacre_result *r, int status)
+{
+    int failure = nacre_result_write_json(r, cli_print_json, NULL);
+    if (failure == 0)
+        cli_print("\n", 1);
+    return cli_finish(status, EXIT_BROKEN);
+}
+
+static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o, bool json)
+{
+    struct shown shown[2] = {
+        {.fd = STDOUT_FILENO, .escape = isatty(STDOUT_FILENO)},
+        {.fd = STDERR_FILENO, .escape = isatty(STDERR_FILENO)},
+    };
+    if (!json) {
+        o->on_output = show_live;
+        o->user = shown;
+    }
+    nacre_result *r = NULL;
+    nacre_error error;
+    if (nacre_run(n, text, len, o, &r, &error) < 0) {
+        cli_complain("run: %s", error.message);
+        return EXIT_BROKEN;
+    }
+    int status = signal_seen ? 128 + signal_seen : nacre_result_exit_code(r);
+    if (nacre_result_error(r)[0])
+        cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
+                     nacre_result_error(r));
+    status = json ? finish_json(r, status) : finish_text(r, shown, status);
+    nacre_result_free(r);
+    return status;
+}
+
+static int run_run(const void *options, const struct options_parsed *words)
+{
+    const struct run_options *wanted = options;
+    bool json = wanted->json || (wanted->format && strcmp(wanted->format, "json") == 0);
+    nacre_run_options o = NACRE_RUN_OPTIONS_INIT;
+    o.workspace = wanted->place.workspace;
+    o.cwd = wanted->place.cwd;
+    o.timeout_ms = wanted->timeout_ms;
+    o.keep = keep_named(wanted->keep);
+    o.environment = cli_environment();
+    if (read_limits(&wanted->limits, &o) < 0)
+        return EXIT_BROKEN;
+    /* Asked before the command runs: what it prints would be lost. */
+    int closed = cli_finish(0, EXIT_BROKEN);
+    if (closed)
+        return closed;
+
+    struct err e;
+    struct buf text;
+    bool from_stdin;
+    buf_init(&text, &allocator_libc, NACRE_TEXT_MAX);
+    int status = EXIT_BROKEN;
+    int failure = text_from_words(words, &text, &from_stdin, &e);
+    if (failure < 0) {
+        cli_complain("run: %s", e.message);
+        status = failure == -E2BIG ? EXIT_REFUSED : EXIT_BROKEN;
+    } else if ((failure = watch_signals()) < 0) {
+        cli_complain("run: cannot watch signals: %s", strerror(-failure));
+    } else {
+        o.cancel_fd = signal_event;
+        if (!from_stdin && !cli_stdin_is_closed() && !isatty(STDIN_FILENO))
+            o.stdin_fd = STDIN_FILENO;
+        nacre *n = cli_open();
+        if (n)
+            status = run_text(n, text.data, text.len, &o, json);
+        nacre_close(n);
+    }
+    buf_release(&text);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "run a command text in the sandbox",
+    .synopsis = "'TEXT' | -- ARGV... | -",
+    .description =
+        "Runs TEXT with bash in a sandbox of its own: new user, mount, pid, network, ipc, uts and "
+        "cgroup namespaces; the system read-only; private /tmp and home; the workspace writable; "
+        "no network but loopback. Standard input is passed on when it is not a terminal. When the "
+        "command ends, or its time is over, everything that it started is killed.\n"
+        "\n"
+        "Separate words may be given behind --, and `-` reads the text from standard input.\n"
+        "\n"
+        "    nacre run 'make test'\n"
+        "    nacre run --json --timeout 30s 'npm test | tail -20'\n"
+        "    nacre run -- grep -r 'a b' src\n"
+        "\n"
+        "Exit status: the command's own; 124 past the time limit; 125 nacre itself failed; 126 "
+        "refused; 127 command not found; 128+N killed by signal N.",
+    .options = run_options,
+    .options_size = sizeof(struct run_options),
+    .wrong_call = EXIT_BROKEN,
+    .run = run_run,
+};

@@ -1,0 +1,89 @@
+/* The text that a command is given; see text.h. */
+#include "cli/text.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* Words that bash would not take for a command's name. */
+static const char *const reserved[] = {
+    "!",  "case", "coproc", "do",   "done", "elif",  "else",  "esac", "fi", "for", "function",
+    "if", "in",   "select", "then", "time", "until", "while", "[[",   "]]", "{",   "}",
+};
+
+static bool is_plain_word(const char *word, bool first)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./,:+@%";
+    if (!word[0] || word[strspn(word, plain)])
+        return false;
+    for (size_t i = 0; first && i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+        if (strcmp(word, reserved[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* One word that the shell reads back as it is. */
+static void append_quoted(struct buf *out, const char *word, bool first)
+{
+    if (is_plain_word(word, first)) {
+        buf_append_text(out, word);
+        return;
+    }
+    buf_append_byte(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_append_text(out, "'\\''");
+        else
+            buf_append_byte(out, *word);
+    }
+    buf_append_byte(out, '\'');
+}
+
+static int read_stdin(struct buf *out, struct err *e)
+{
+    if (cli_stdin_is_closed())
+        return err_set(e, -EBADF, "standard input is closed");
+    for (;;) {
+        char chunk[1 << 16];
+        ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, -errno, "standard input");
+        if (n > 0 && buf_append(out, chunk, (size_t)n) < 0)
+            return out->failed == -E2BIG
+                       ? err_set(e, -E2BIG, "the text on standard input has more than %d bytes",
+                                 NACRE_TEXT_MAX)
+                       : err_set(e, -ENOMEM, "out of memory");
+    }
+}
+
+int text_from_words(const struct options_parsed *words, struct buf *ret, bool *ret_from_stdin,
+                    struct err *e)
+{
+    *ret_from_stdin = false;
+    if (words->count == 0)
+        return err_set(e, -EINVAL, "no command text; give it as one word: nacre run 'ls -l'");
+    if (words->separator) {
+        for (int i = 0; i < words->count; i++) {
+            if (i)
+                buf_append_byte(ret, ' ');
+            append_quoted(ret, words->operands[i], i == 0);
+        }
+    } else if (words->count > 1) {
+        return err_set(e, -EINVAL,
+                       "the text must be one word: quote it, or put -- before separate words");
+    } else if (strcmp(words->operands[0], "-") == 0) {
+        *ret_from_stdin = true;
+        return read_stdin(ret, e);
+    } else {
+        buf_append_text(ret, words->operands[0]);
+    }
+    if (ret->failed == -E2BIG)
+        return err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
+    return ret->failed ? err_set(e, -ENOMEM, "out of memory") : 0;
+}

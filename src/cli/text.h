@@ -1,0 +1,13 @@
+/* The text that a command is given: one word, `-- ARGV…`, or standard input with `-`. */
+#ifndef NACRE_CLI_TEXT_H
+#define NACRE_CLI_TEXT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/options.h"
+
+/* Fills `ret` (initialised, empty). `ret_from_stdin` tells whether standard input was used up. */
+int text_from_words(const struct options_parsed *words, struct buf *ret, bool *ret_from_stdin,
+                    struct err *e);
+
+#endif
