@@ -1,0 +1,267 @@
+# One Makefile, no recursion but for variants. `make help` lists what there is.
+#
+#   build/VARIANT/   everything that is made; VARIANT is release, debug, asan or fuzz
+#
+# A room is a folder of src/. ROOMS gives their order; a room may use those before it, and each
+# room's unit tests are linked with just these, so a call in the other direction does not link.
+
+VARIANT ?= release
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+ROOMS := base plan sandbox run engine cli
+LIBRARY_ROOMS := base plan sandbox run engine
+
+VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
+SONAME  := libnacre.so.0
+B := build/$(VARIANT)
+
+# Short lines unless V=1.
+ifneq ($(V),1)
+Q := @
+say = @printf '  %-5s %s\n' '$(1)' '$(2)'
+else
+Q :=
+say = @:
+endif
+
+# --- compilers -------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+            -Wmissing-prototypes -Wformat=2 -Wvla -Wundef -Wwrite-strings -Wpointer-arith \
+            -Wimplicit-fallthrough
+ifneq ($(WERROR),no)
+WARNINGS += -Werror
+endif
+
+COMMON := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -include base/banned.h \
+          -fPIC -fvisibility=hidden -fno-common -fstack-protector-strong $(WARNINGS)
+LIBS := -lnettle
+
+release_CC := gcc
+release_CFLAGS := -O2 -g -D_FORTIFY_SOURCE=2
+release_LDFLAGS := -Wl,-z,relro,-z,now -Wl,--gc-sections
+release_PROGRAM := -static-pie
+debug_CC := gcc
+debug_CFLAGS := -O0 -g3
+# clang, so that every test run compiles with both.
+asan_CC := clang
+asan_CFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan_LDFLAGS := -fsanitize=address,undefined
+fuzz_CC := clang
+fuzz_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+fuzz_LDFLAGS := -fsanitize=address,undefined
+
+VARIANTS := release debug asan fuzz
+ifeq ($(filter $(VARIANT),$(VARIANTS)),)
+$(error VARIANT is one of: $(VARIANTS))
+endif
+
+CC := $($(VARIANT)_CC)
+CFLAGS_ALL := $(COMMON) $($(VARIANT)_CFLAGS) $(CFLAGS)
+LDFLAGS_ALL := $($(VARIANT)_LDFLAGS) $(LDFLAGS)
+
+# The launcher is the same in every variant: it clones by hand, which no sanitizer survives.
+LAUNCH_CC := gcc
+LAUNCH_CFLAGS := $(COMMON) -O2 -g -D_FORTIFY_SOURCE=2 -ffunction-sections -fdata-sections $(CFLAGS)
+LAUNCH_LDFLAGS := -static -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
+
+# --- what there is ---------------------------------------------------------------------------
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps run test bench soak lint format install uninstall clean FORCE unit programs fuzzers
+
+room_sources = $(filter-out src/cli/main.c src/cli/manual.c,$(wildcard src/$(1)/*.c))
+objects = $(patsubst %.c,$(B)/%.o,$(1))
+archive = $(B)/$(1).a
+# Rooms up to and with $(1), the last first, as the linker wants them.
+reverse = $(if $(1),$(call reverse,$(wordlist 2,99,$(1))) $(firstword $(1)))
+position = $(words $(shell echo "$(ROOMS)" | sed 's/\b$(1)\b.*/$(1)/'))
+upto = $(foreach r,$(call reverse,$(wordlist 1,$(call position,$(1)),$(ROOMS))),$(call archive,$(r)))
+
+LIBRARY_OBJECTS := $(call objects,$(foreach r,$(LIBRARY_ROOMS),$(call room_sources,$(r))))
+LAUNCH_SOURCES := $(wildcard src/sandbox/launch/*.c) src/plan/codec.c src/plan/kinds.c \
+                  src/base/err.c src/base/fd.c src/base/buf.c src/base/alloc.c src/base/json.c \
+                  src/base/utf8.c
+LAUNCH_OBJECTS := $(patsubst %.c,$(B)/launch/%.o,$(LAUNCH_SOURCES))
+
+PROGRAMS := $(B)/nacre $(B)/nacre-launch $(B)/libnacre.so $(B)/libnacre.a $(B)/nacre.1
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*_test.c))
+REPLAYERS := $(patsubst tests/fuzz/%.c,$(B)/replay/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/fuzz/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
+TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
+
+all: $(PROGRAMS)
+programs: $(PROGRAMS)
+unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS)
+
+help:
+	@echo 'make            build the program, its launcher and the library (build/release)'
+	@echo 'make run        install what is missing, build, run a command in the sandbox'
+	@echo 'make test       install what is missing, build, run all tests'
+	@echo 'make bench      compare with bare bash and bubblewrap, same run'
+	@echo 'make soak       the long form of the tests that repeat'
+	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
+	@echo 'make install    DESTDIR= PREFIX=/usr/local'
+	@echo 'make fuzzers    libFuzzer programs in build/fuzz/fuzz/'
+
+# --- compiling -------------------------------------------------------------------------------
+
+# Where an installed launcher lies is known to one file only.
+$(B)/prefix: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
+$(B)/src/engine/engine.o: $(B)/prefix
+$(B)/src/engine/engine.o: CFLAGS_ALL += -DNACRE_LAUNCHER='"$(PREFIX)/libexec/nacre/nacre-launch"'
+
+# A change of flags or of the compiler makes everything anew.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' | cmp -s - $@ || \
+	 echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' > $@
+
+$(B)/src/%.o: src/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(B)/launch/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) -MMD -MP -c $< -o $@
+
+define room_archive
+$(call archive,$(1)): $(call objects,$(call room_sources,$(1)))
+	@rm -f $$@
+	$(Q)ar rcs $$@ $$^
+endef
+$(foreach r,$(ROOMS),$(eval $(call room_archive,$(r))))
+
+$(B)/nacre: $(B)/src/cli/main.o $(call upto,cli)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $($(VARIANT)_PROGRAM) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(B)/nacre-launch: $(LAUNCH_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) $^ $(LAUNCH_LDFLAGS) -o $@
+
+$(B)/libnacre.so: $(LIBRARY_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(SONAME) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+	$(Q)ln -sf libnacre.so $(B)/$(SONAME)
+
+# One object in which every name but the public ones is local: no clash with the host's names.
+$(B)/libnacre.a: $(LIBRARY_OBJECTS)
+	$(Q)ld -r $^ -o $(B)/libnacre.o
+	$(Q)objcopy --localize-hidden $(B)/libnacre.o
+	@rm -f $@
+	$(Q)ar rcs $@ $(B)/libnacre.o
+
+# The manual's tables come from the tables of the command line.
+$(B)/manual: $(B)/src/cli/manual.o $(call upto,cli)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(B)/nacre.1: man/nacre.1.in $(B)/manual
+	$(Q)$(B)/manual > $(B)/tables.mdoc
+	$(Q)sed -e '/^@TABLES@$$/{r $(B)/tables.mdoc' -e 'd}' $< > $@
+
+# --- tests -----------------------------------------------------------------------------------
+
+# ROOM_test.c or ROOM_TOPIC_test.c: linked with that room and those before it, nothing else.
+define unit_test
+$(B)/unit/$(1): tests/unit/$(1).c tests/unit/tap.h $(call upto,$(firstword $(subst _, ,$(1))))
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP $$(filter %.c %.a,$$^) $(LDFLAGS_ALL) $(LIBS) -o $$@
+endef
+$(foreach t,$(notdir $(UNIT_TESTS)),$(eval $(call unit_test,$(t))))
+
+# The fuzz targets twice: as a program that replays a corpus with any compiler, and for libFuzzer.
+$(B)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(call upto,engine)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(B)/fuzz/%: tests/fuzz/%.c $(call upto,engine)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+ifeq ($(VARIANT),fuzz)
+fuzzers: $(FUZZERS)
+else
+fuzzers:
+	+$(MAKE) --no-print-directory VARIANT=fuzz fuzzers
+endif
+
+$(B)/tools/%: tests/tools/%.c
+	@mkdir -p $(@D)
+	$(Q)gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
+
+deps:
+	@scripts/deps build
+
+run:
+	@scripts/deps build
+	@+$(MAKE) --no-print-directory -s programs
+	@scripts/demo $(B)/nacre
+
+test:
+	@scripts/deps build test
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
+	+$(MAKE) --no-print-directory -s VARIANT=asan programs unit
+	tests/run
+
+soak:
+	@scripts/deps build test
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
+	+$(MAKE) --no-print-directory -s VARIANT=asan programs unit
+	SOAK=10 tests/run
+
+bench:
+	@scripts/deps build bench
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
+	tests/bench/run
+
+lint:
+	@scripts/deps build lint
+	scripts/lint
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# --- installing ------------------------------------------------------------------------------
+
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/nacre $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(B)/nacre $(DESTDIR)$(PREFIX)/bin/nacre
+	install -m 755 $(B)/nacre-launch $(DESTDIR)$(PREFIX)/libexec/nacre/nacre-launch
+	install -m 644 include/nacre.h $(DESTDIR)$(PREFIX)/include/nacre.h
+	install -m 644 $(B)/libnacre.a $(DESTDIR)$(PREFIX)/lib/libnacre.a
+	install -m 755 $(B)/libnacre.so $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libnacre.so
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/nacre.pc.in \
+	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nacre.pc
+	install -m 644 $(B)/nacre.1 $(DESTDIR)$(PREFIX)/share/man/man1/nacre.1
+	$(B)/nacre completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nacre
+	$(B)/nacre completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nacre
+	$(B)/nacre completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nacre.fish
+
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/nacre
+	rm -f $(DESTDIR)$(PREFIX)/bin/nacre $(DESTDIR)$(PREFIX)/include/nacre.h \
+	    $(DESTDIR)$(PREFIX)/lib/libnacre.a $(DESTDIR)$(PREFIX)/lib/$(SONAME) \
+	    $(DESTDIR)$(PREFIX)/lib/libnacre.so $(DESTDIR)$(PREFIX)/lib/pkgconfig/nacre.pc \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/nacre.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nacre \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nacre \
+	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nacre.fish
+
+clean:
+	rm -rf build
+
+-include $(shell find build/$(VARIANT) -name '*.d' 2>/dev/null)
