@@ -5,12 +5,15 @@
 #   $SOAK     how many times as long the repeating tests run (1, or 10 in `make soak`)
 #
 # A script runs in an empty directory of its own, as root and as an ordinary user, and ends with
-# `done_testing`. Its standard input is /dev/null.
+# `done_testing`. Its standard input is /dev/null. What it keeps for itself goes to $scratch, which
+# is no part of the workspace.
 
 : "${NACRE:?run the tests with tests/run}"
 : "${SOAK:=1}"
 test_count=0
 test_failed=0
+scratch=$(mktemp -d /tmp/nacre-test.XXXXXX) || exit 1
+trap 'rm -rf "$scratch"' EXIT
 
 ok() {
     test_count=$((test_count + 1))
@@ -61,6 +64,68 @@ unlike() { # NAME GOT PATTERN
     $3) not_ok "$1" "got:             $2" "wanted no match: $3" ;;
     *) ok "$1" ;;
     esac
+}
+
+is_file() { # NAME FILE WANTED: the file's content, byte for byte
+    if [ -e "$2" ] && printf '%s' "$3" | cmp -s - "$2"; then ok "$1"; else
+        not_ok "$1" "in the file: $(head -c 300 "$2" 2>&1 | tr -d '\0')" "wanted: $3"
+    fi
+}
+
+# Runs nacre with these arguments and leaves what came of it in $code, $out and $err.
+# The files $scratch/out and $scratch/err have the bytes.
+nacre() {
+    "$NACRE" "$@" > "$scratch/out" 2> "$scratch/err"
+    code=$?
+    out=$(tr -d '\0' < "$scratch/out")
+    err=$(tr -d '\0' < "$scratch/err")
+}
+
+exits() { # NAME CODE: of the last call of nacre
+    if [ "$code" = "$2" ]; then ok "$1"; else
+        not_ok "$1" "exit code $code, wanted $2" "stdout: ${out:0:300}" "stderr: ${err:0:300}"
+    fi
+}
+
+prints() { # NAME WANTED: on standard output, exit code 0, nothing on standard error
+    if [ "$out" = "$2" ] && [ "$code" = 0 ] && [ -z "$err" ]; then ok "$1"; else
+        not_ok "$1" "wanted: ${2:0:300}" "stdout: ${out:0:300}" "stderr: ${err:0:300}" "exit code $code"
+    fi
+}
+
+complains() { # NAME CODE PATTERN: exactly one line on standard error that matches, and this code
+    # shellcheck disable=SC2254
+    case $err in
+    $3) ;;
+    *) not_ok "$1" "stderr: ${err:0:600}" "wanted match: $3" "exit code $code, wanted $2" && return ;;
+    esac
+    if [ "$code" = "$2" ] && [ "$(wc -l < "$scratch/err")" = 1 ]; then ok "$1"; else
+        not_ok "$1" "exit code $code, wanted $2" "stderr: ${err:0:600}"
+    fi
+}
+
+# A number that no other process has among its arguments: `sleep $(unique)` can be found by it.
+unique() { printf '9%d%05d%05d' "$$" "$RANDOM" "$RANDOM"; }
+
+# Whether some process other than these has the text among its arguments; a zombie has none.
+alive() { pgrep -f -- "$1" > /dev/null; }
+
+wait_until() { # SECONDS COMMAND…
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$end" ]; then return 1; fi
+        sleep 0.05
+    done
+}
+
+dead() { ! alive "$1"; }
+
+is_gone() { # NAME TEXT: within seconds no process has the text among its arguments
+    if wait_until 8 dead "$2"; then ok "$1"; else
+        not_ok "$1" "still there:" "$(pgrep -a -f -- "$2")"
+        pgrep -f -- "$2" | xargs -r kill -KILL
+    fi
 }
 
 done_testing() {

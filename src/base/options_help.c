@@ -122,6 +122,7 @@ static void append_options(const struct command *command, struct buf *out)
     while ((o = options_next(command, o))) {
         buf_clear(&text);
         append_label(&text, o);
+        pass_failure(&text, out);
         size_t width = columns(text.data, text.len);
         if (width > widest && width <= LABEL_MAX_COLUMNS)
             widest = width;

@@ -39,13 +39,17 @@ static int add_tail(struct capture *c, const char *bytes, size_t len)
         bytes += part;
         len -= part;
     }
-    if (len > max) {
+    bool passed_by = len > max;
+    if (passed_by) {
         c->tail_next = (c->tail_next + (len - max)) % max;
         bytes += len - max;
         len = max;
+        c->evicted = bytes[-1];
     }
     while (len) {
         size_t part = len < max - c->tail_next ? len : max - c->tail_next;
+        if (!passed_by)
+            c->evicted = c->tail.data[c->tail_next + part - 1];
         memcpy(c->tail.data + c->tail_next, bytes, part);
         c->tail_next = (c->tail_next + part) % max;
         bytes += part;
@@ -78,9 +82,11 @@ static size_t cut_end(const char *bytes, size_t len)
     return utf8_cut_before(bytes, len);
 }
 
-/* Where to start a text whose beginning is missing, by the same rule. */
-static size_t cut_start(const char *bytes, size_t len)
+/* Where to start a text whose beginning is missing, by the same rule; `before` precedes it. */
+static size_t cut_start(char before, const char *bytes, size_t len)
 {
+    if (before == '\n')
+        return 0;
     const char *newline = memchr(bytes, '\n', len);
     if (newline && (size_t)(newline - bytes) + 1 <= len / 2)
         return (size_t)(newline - bytes) + 1;
@@ -143,10 +149,12 @@ int capture_finish(struct capture *c, struct captured *ret)
     size_t tail_start = 0;
     if (ret->truncated) {
         size_t head = head_end(c);
-        tail_start = cut_start(c->tail.data, c->tail.len);
+        tail_start = cut_start(c->evicted, c->tail.data, c->tail.len);
         ret->omitted_from = head;
         ret->omitted_to = c->total - (c->tail.len - tail_start);
         c->head.len = head;
+        if (c->head.capacity)
+            c->head.data[head] = '\0';
     }
 
     char marker[MARKER_MAX] = "";

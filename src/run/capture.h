@@ -20,6 +20,7 @@ struct capture {
     struct buf head;  /* the first bytes, up to its maximum */
     struct buf tail;  /* a ring of the last bytes behind the head, up to its maximum */
     size_t tail_next; /* where the next byte of a full ring goes */
+    char evicted;     /* the byte that left the ring last: what stands before the tail */
     size_t shown;     /* bytes of the head that the live reader was given */
 };
 

@@ -159,10 +159,11 @@ static void check_deadline(struct supervision *s)
 static enum run_end judge_end(const struct supervision *s)
 {
     const struct sandbox_outcome *outcome = &s->result->outcome;
-    if (outcome->failed)
-        return RUN_BROKEN;
+    /* First: a kill while the walls are still being built looks like a failure to build them. */
     if (s->killing)
         return s->result->end;
+    if (outcome->failed)
+        return RUN_BROKEN;
     return outcome->ended ? RUN_ENDED : RUN_KILLED;
 }
 

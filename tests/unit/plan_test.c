@@ -1,0 +1,254 @@
+/* The plan: what it contains, that it survives its encoding, and what a workspace may be. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan/plan.h"
+#include "tap.h"
+
+static const struct plan_host_entry entries[] = {
+    {"/usr", PLAN_HOST_PLACE, NULL},
+    {"/bin", PLAN_HOST_LINK, "usr/bin"},
+};
+static const struct plan_host host = {.entries = entries, .count = 2, .bash = "/bin/bash"};
+
+static struct plan_request request_for(const char *workspace, const char *text)
+{
+    return (struct plan_request){
+        .workspace = workspace,
+        .workspace_device = 5,
+        .workspace_inode = 6,
+        .cwd = workspace,
+        .text = text,
+        .umask = 027,
+        .scratch_bytes = 1 << 20,
+    };
+}
+
+/* The first step from `from` on of a kind whose path or text is `name`; count when there is none.
+ */
+static size_t find(const struct plan *plan, enum plan_kind kind, const char *name)
+{
+    size_t i = 0;
+    for (; i < plan->count; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        if (step->kind == kind && ((step->path && strcmp(step->path, name) == 0) ||
+                                   (step->text && strcmp(step->text, name) == 0)))
+            break;
+    }
+    return i;
+}
+
+static bool has(const struct plan *plan, enum plan_kind kind, const char *name)
+{
+    return find(plan, kind, name) < plan->count;
+}
+
+static void test_contents(void)
+{
+    struct arena arena;
+    struct plan plan;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    const char *const environment[] = {"SECRET=x",      "TERM=xterm",  "TERMINFO=/evil",
+                                       "LD_PRELOAD=/x", "BASH_ENV=/x", "TZ=UTC",
+                                       "PS4=$(x)",      NULL};
+    struct plan_request request = request_for("/srv/project", "echo hi");
+    request.environment = environment;
+    tap_number(plan_build(&arena, &host, &request, &plan, NULL), 0, "a plan is built");
+
+    static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
+    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+        tap_check(has(&plan, PLAN_UNSHARE, namespaces[i]), "unshares %s", namespaces[i]);
+    const struct plan_step *usr = &plan.steps[find(&plan, PLAN_BIND, "/usr")];
+    tap_check(usr->flags == PLAN_READ_ONLY, "/usr is read-only");
+    tap_check(has(&plan, PLAN_LINK, "/bin"), "a link of the host stays a link");
+
+    size_t workspace = find(&plan, PLAN_BIND, "/srv/project");
+    tap_check(plan.steps[workspace].flags == PLAN_OWNED, "the workspace is writable and owned");
+    tap_check(plan.steps[workspace].number[0] == 5 && plan.steps[workspace].number[1] == 6,
+              "the workspace is held to its device and inode");
+    bool last = true;
+    for (size_t i = workspace + 1; i < plan.count; i++)
+        last = last && plan.steps[i].kind != PLAN_BIND && plan.steps[i].kind != PLAN_SCRATCH;
+    tap_check(last, "nothing is mounted after the workspace");
+
+    tap_check(has(&plan, PLAN_ENV, "TERM=xterm") && has(&plan, PLAN_ENV, "TZ=UTC"),
+              "harmless variables pass");
+    tap_check(!has(&plan, PLAN_ENV, "SECRET=x") && !has(&plan, PLAN_ENV, "TERMINFO=/evil") &&
+                  !has(&plan, PLAN_ENV, "LD_PRELOAD=/x") && !has(&plan, PLAN_ENV, "BASH_ENV=/x") &&
+                  !has(&plan, PLAN_ENV, "PS4=$(x)"),
+              "no other variable passes");
+    tap_check(has(&plan, PLAN_ENV, "LC_ALL=C.UTF-8"), "the locale is pinned");
+    tap_check(has(&plan, PLAN_ARG, "echo hi") && has(&plan, PLAN_ARG, "--"), "bash gets the text");
+    tap_check(!has(&plan, PLAN_FD, "text"), "a short text needs no descriptor");
+    arena_release(&arena);
+}
+
+static void test_home(void)
+{
+    static const struct {
+        const char *workspace, *home;
+    } cases[] = {
+        {"/srv/p", "HOME=/home/agent"},
+        {"/home/agent/project", "HOME=/home/agent"},
+        {"/home/agent", "HOME=/run/home/agent"},
+        {"/home/agentx", "HOME=/home/agent"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena arena;
+        struct plan plan;
+        arena_init(&arena, &allocator_libc, 1 << 20);
+        struct plan_request request = request_for(cases[i].workspace, "");
+        plan_build(&arena, &host, &request, &plan, NULL);
+        tap_check(has(&plan, PLAN_ENV, cases[i].home), "in %s: %s", cases[i].workspace,
+                  cases[i].home);
+        arena_release(&arena);
+    }
+}
+
+static void test_long_text(void)
+{
+    size_t len = 200000;
+    char *text = malloc(len + 1);
+    memset(text, 'x', len);
+    text[len] = '\0';
+    struct arena arena;
+    struct plan plan;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    struct plan_request request = request_for("/srv/p", text);
+    plan_build(&arena, &host, &request, &plan, NULL);
+    tap_check(plan_text_needs_fd(text) && has(&plan, PLAN_FD, "text"),
+              "a long text has a descriptor");
+    tap_check(!has(&plan, PLAN_ARG, text), "a long text is no argument");
+    arena_release(&arena);
+    free(text);
+}
+
+static void test_codec(void)
+{
+    struct arena arena;
+    struct plan plan, again;
+    static struct plan_step steps[PLAN_STEPS_MAX];
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    struct plan_request request = request_for("/srv/p", "echo 'a b'\n\xff");
+    plan_build(&arena, &host, &request, &plan, NULL);
+    struct buf bytes;
+    buf_init(&bytes, &allocator_libc, PLAN_BYTES_MAX);
+    tap_number(plan_encode(&plan, &bytes), 0, "a plan is encoded");
+    struct err e = {0};
+    tap_number(plan_decode(bytes.data, bytes.len, steps, PLAN_STEPS_MAX, &again, &e), 0,
+               "and decoded");
+    bool same = again.count == plan.count;
+    for (size_t i = 0; same && i < plan.count; i++) {
+        const struct plan_step *a = &plan.steps[i], *b = &again.steps[i];
+        same = a->kind == b->kind && a->flags == b->flags && a->number[0] == b->number[0] &&
+               a->number[1] == b->number[1] && !a->path == !b->path && !a->text == !b->text &&
+               (!a->path || strcmp(a->path, b->path) == 0) &&
+               (!a->text || strcmp(a->text, b->text) == 0);
+    }
+    tap_check(same, "every step comes back as it was");
+
+    size_t refused = 0;
+    for (size_t cut = 0; cut < bytes.len; cut++)
+        refused += plan_decode(bytes.data, cut, steps, PLAN_STEPS_MAX, &again, &e) < 0;
+    tap_check(refused == bytes.len, "a plan that is cut off anywhere is refused");
+    tap_number(plan_decode(bytes.data, bytes.len, steps, 3, &again, &e), -E2BIG,
+               "more steps than there is room for are refused");
+    buf_release(&bytes);
+    arena_release(&arena);
+}
+
+static int decode_one(struct plan_step step)
+{
+    struct plan plan = {.steps = &step, .count = 1}, again;
+    struct plan_step steps[1];
+    struct buf bytes;
+    buf_init(&bytes, &allocator_libc, PLAN_BYTES_MAX);
+    plan_encode(&plan, &bytes);
+    int r = plan_decode(bytes.data, bytes.len, steps, 1, &again, NULL);
+    buf_release(&bytes);
+    return r;
+}
+
+static void test_refusals(void)
+{
+    tap_number(decode_one((struct plan_step){.kind = PLAN_DIR, .path = "/a"}), 0,
+               "a plain step passes");
+    static const struct {
+        struct plan_step step;
+        const char *name;
+    } cases[] = {
+        {{.kind = PLAN_NOTHING}, "an empty step"},
+        {{.kind = PLAN_KINDS}, "an unknown kind"},
+        {{.kind = PLAN_DIR}, "a missing path"},
+        {{.kind = PLAN_DIR, .path = "/a", .text = "x"}, "a text too many"},
+        {{.kind = PLAN_ENV, .path = "/a", .text = "x"}, "a path too many"},
+        {{.kind = PLAN_DIR, .path = "a"}, "a relative path"},
+        {{.kind = PLAN_DIR, .path = ""}, "an empty path"},
+        {{.kind = PLAN_DIR, .path = "/.."}, "a path that climbs"},
+        {{.kind = PLAN_DIR, .path = "/a/../b"}, "a path that climbs in the middle"},
+        {{.kind = PLAN_DIR, .path = "/a", .flags = 1 << 20}, "an unknown flag"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        tap_check(decode_one(cases[i].step) == -EBADMSG, "refused: %s", cases[i].name);
+    tap_number(decode_one((struct plan_step){.kind = PLAN_DIR, .path = "/a..b/..c/d.."}), 0,
+               "dots in names are no climbing");
+}
+
+static void test_workspaces(void)
+{
+    static const struct {
+        const char *path;
+        bool allowed;
+    } cases[] = {
+        {"/", false},        {"/usr", false},        {"/etc", false},      {"/etc/nginx", false},
+        {"/proc/1", false},  {"/sys/kernel", false}, {"/dev", false},      {"/dev/pts", false},
+        {"/dev/shm", false}, {"/dev/shm/x", true},   {"/tmp", false},      {"/tmp/x", true},
+        {"/home", false},    {"/home/me", true},     {"/usr/src/x", true}, {"/etcetera", true},
+        {"/var", false},     {"/var/www", true},     {"/srv/x", true},     {"/root", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        tap_check((plan_check_workspace(cases[i].path, NULL) == 0) == cases[i].allowed,
+                  "workspace %s: %s", cases[i].path, cases[i].allowed ? "yes" : "no");
+}
+
+/* Every allocation fails once; none of it crashes or leaves a half plan that looks whole. */
+static int allocations_left;
+
+static void *failing_resize(void *user, void *old, size_t size)
+{
+    if (size && allocations_left-- == 0)
+        return NULL;
+    return allocator_libc.resize(user, old, size);
+}
+
+static void test_memory(void)
+{
+    const struct allocator failing = {.resize = failing_resize};
+    int needed = 0;
+    bool clean = true;
+    for (;; needed++) {
+        struct arena arena;
+        struct plan plan = {0};
+        allocations_left = needed;
+        arena_init(&arena, &failing, 1 << 20);
+        struct plan_request request = request_for("/srv/p", "true");
+        int r = plan_build(&arena, &host, &request, &plan, NULL);
+        arena_release(&arena);
+        if (r == 0)
+            break;
+        clean = clean && r == -ENOMEM && plan.steps == NULL;
+    }
+    tap_check(needed > 0 && clean, "without memory there is no plan");
+}
+
+int main(void)
+{
+    test_contents();
+    test_home();
+    test_long_text();
+    test_codec();
+    test_refusals();
+    test_workspaces();
+    test_memory();
+    return tap_done();
+}
