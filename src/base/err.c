@@ -1,7 +1,6 @@
 /* Errors with context; see err.h. Messages are cut, never overrun. */
 #include "base/err.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,20 +40,20 @@ int err_errno(struct err *e, int code, const char *format, ...)
     return code;
 }
 
-int err_context(struct err *e, const char *format, ...)
+int err_context(struct err *e, int code, const char *format, ...)
 {
     if (!e)
-        return -EIO;
+        return code;
 
     char inner[ERR_MESSAGE_MAX];
     memcpy(inner, e->message, sizeof(inner));
 
     va_list args;
     va_start(args, format);
-    format_message(e, e->code, format, args);
+    format_message(e, code, format, args);
     va_end(args);
 
     size_t used = strlen(e->message);
     snprintf(e->message + used, sizeof(e->message) - used, ": %s", inner);
-    return e->code;
+    return code;
 }

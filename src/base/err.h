@@ -23,7 +23,8 @@ int err_set(struct err *e, int code, const char *format, ...) __attribute__((for
 int err_errno(struct err *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " in front of the message that is there and returns its code. */
-int err_context(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Puts "context: " in front of the message that is there; returns `code`, which is its code. */
+int err_context(struct err *e, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -81,9 +81,9 @@ struct nearest {
 
 enum { DISTANCE_MAX = 2, DISTANCE_TEXT_MAX = 64 };
 
-static char lower(char c)
+static int lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 static size_t least(size_t a, size_t b)
@@ -105,7 +105,7 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
         const size_t *before = rows[(i + 2) % 3], *before_that = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_len; j++) {
-            char x = lower(a[i - 1]), y = lower(b[j - 1]);
+            int x = lower(a[i - 1]), y = lower(b[j - 1]);
             row[j] = before[j - 1] + (x != y);
             row[j] = least(row[j], least(before[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y)
@@ -200,6 +200,8 @@ static int set_duration(struct line *l, const struct option *o, const char *valu
     if (r < 0)
         return err_set(l->e, -EINVAL, "'--%s': '%s' is not a duration (try 30s, 5m or 500ms)",
                        o->name, value);
+    if (ms == 0)
+        return err_set(l->e, -EINVAL, "'--%s' must be more than nothing", o->name);
     *(uint64_t *)(void *)(l->fields + o->offset) = ms;
     return 0;
 }

@@ -17,7 +17,7 @@ enum option_kind {
     OPTION_FLAG,     /* bool */
     OPTION_TEXT,     /* const char *: the last one given wins */
     OPTION_CHOICE,   /* const char *: one of `choices`, separated by '|' */
-    OPTION_DURATION, /* uint64_t milliseconds */
+    OPTION_DURATION, /* uint64_t milliseconds, never 0: that is an option not given */
     OPTION_LIST,     /* struct option_list: may be given several times */
 };
 
@@ -46,8 +46,7 @@ struct options_parsed {
     bool help;      /* -h or --help was met; what stands behind it was not looked at */
     bool separator; /* a `--` stood before the first operand */
     int count;
-    char *
-        *operands; /* the front of `argv`, in order, with a NULL behind them if argv[argc] is one */
+    char **operands; /* the front of `argv`, in order; a NULL follows if argv[argc] is one */
 };
 
 struct command {

@@ -62,8 +62,7 @@ static void fill_text(struct filling *f, const char *text)
         fill(f, text, strlen(text));
 }
 
-/* The left column's line: the label, then spaces up to `indent`, on a new line if it is too long.
- */
+/* The left column: the label, then spaces up to `indent`, on a new line if it is too long. */
 static struct filling start_row(struct buf *out, const char *label, size_t len, size_t indent)
 {
     size_t width = 2 + columns(label, len);

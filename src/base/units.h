@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Units ms, s, m, h; a bare number is seconds; a fraction is allowed. Returns 0, -EINVAL for what
- * is not a duration, -ERANGE for what is too long to count.
+ * Units ms, s, m (or min), h; a bare number is seconds; a fraction is allowed. Returns 0, -EINVAL
+ * for what is not a duration, -ERANGE for what is too long to count.
  */
 int units_parse_duration(const char *text, uint64_t *ret_ms);
 

@@ -148,7 +148,7 @@ void cli_secure_stdio(void)
         if (fd == STDOUT_FILENO)
             output_failure = -EBADF;
         /* The lowest free number: just this one. Without it a later file would take its place. */
-        if (open("/dev/null", O_RDWR) != fd)
+        if (open("/dev/null", O_RDWR) != fd) /* NOLINT(android-cloexec-open): as stdio is */
             _exit(EXIT_BROKEN);
     }
 }

@@ -27,14 +27,25 @@ static int print_version(void)
     return cli_finish(EXIT_YES, EXIT_NO);
 }
 
+static bool asks_version(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--version") == 0)
+            return true;
+    }
+    return false;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
+    if (asks_version(argc, argv))
+        return print_version();
     struct options_parsed words;
     struct err e;
     void *fields = calloc(1, command->options_size + 1);
     if (!fields) {
         cli_complain("out of memory");
-        return EXIT_BROKEN;
+        return command->wrong_call;
     }
     int status = command->wrong_call;
     if (options_parse(command, argc, argv, fields, &words, &e) < 0)
@@ -45,6 +56,18 @@ static int run_command(const struct command *command, int argc, char **argv)
         status = command->run(fields, &words);
     free(fields);
     return status;
+}
+
+/* The command of that name; complains when there is none. */
+static const struct command *find_command(const char *name)
+{
+    const char *nearest = NULL;
+    const struct command *command = options_find_command(cli_commands, name, &nearest);
+    if (!command && nearest)
+        cli_complain("unknown command '%s'; did you mean '%s'?", name, nearest);
+    else if (!command)
+        cli_complain("unknown command '%s'; `nacre --help` lists them", name);
+    return command;
 }
 
 int main(int argc, char **argv)
@@ -61,23 +84,14 @@ int main(int argc, char **argv)
         cli_complain("no command given; `nacre --help` lists them");
         return EXIT_WRONG_CALL;
     }
-    if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0 ||
-        strcmp(argv[0], "help") == 0) {
-        const struct command *command =
-            argc > 1 ? options_find_command(cli_commands, argv[1], NULL) : NULL;
-        return print_help(command);
-    }
     if (strcmp(argv[0], "--version") == 0)
         return print_version();
+    bool help = strcmp(argv[0], "help") == 0;
+    if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0 || (help && argc == 1))
+        return print_help(NULL);
 
-    const char *nearest = NULL;
-    const struct command *command = options_find_command(cli_commands, argv[0], &nearest);
-    if (!command) {
-        if (nearest)
-            cli_complain("unknown command '%s'; did you mean '%s'?", argv[0], nearest);
-        else
-            cli_complain("unknown command '%s'; `nacre --help` lists them", argv[0]);
+    const struct command *command = find_command(argv[help ? 1 : 0]);
+    if (!command)
         return EXIT_WRONG_CALL;
-    }
-    return run_command(command, argc - 1, argv + 1);
+    return help ? print_help(command) : run_command(command, argc - 1, argv + 1);
 }

@@ -46,10 +46,8 @@ static void append_table(const struct plan *plan, struct buf *out)
         }
         for (size_t k = 0; k < 2; k++) {
             if (info->number[k] && (step->kind != PLAN_BIND || step->number[k]))
-                buf_append_format(
-                    out,
-                    step->kind == PLAN_UMASK || info->number[k][0] == 'm' ? " %s=%llo" : " %s=%llu",
-                    info->number[k], (unsigned long long)step->number[k]);
+                buf_append_format(out, info->octal ? " %s=%llo" : " %s=%llu", info->number[k],
+                                  (unsigned long long)step->number[k]);
         }
         plan_append_flags(step, out);
         buf_append_byte(out, '\n');

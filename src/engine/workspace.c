@@ -1,18 +1,14 @@
 /* Which directory a run may change, and where in it the run starts; see engine.h. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "engine/engine.h"
-
-static bool is_below(const char *path, const char *dir)
-{
-    size_t len = strlen(dir);
-    return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
 
 static bool has_marker(const char *dir)
 {
@@ -83,7 +79,7 @@ static int resolve_cwd(const char *root, const char *cwd, char ret[static PATH_M
         return err_errno(e, -errno, "directory '%s'", cwd);
     if (!S_ISDIR(st.st_mode))
         return err_errno(e, -ENOTDIR, "directory '%s'", cwd);
-    if (!is_below(ret, root))
+    if (!path_is_below(ret, root))
         return err_set(e, -EINVAL, "directory '%s': not in the workspace '%s'", cwd, root);
     return 0;
 }
@@ -108,7 +104,8 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
         .cwd = cwd ? arena_copy(arena, below, strlen(below)) : NULL,
         .device = st.st_dev,
         .inode = st.st_ino,
-        .is_home = home && home[0] == '/' && realpath(home, home_path) && is_below(home_path, path),
+        .is_home =
+            home && home[0] == '/' && realpath(home, home_path) && path_is_below(home_path, path),
     };
     if (!cwd)
         w.cwd = w.root;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "plan/plan.h"
 
 enum {
@@ -28,12 +29,8 @@ const char *const plan_system_paths[] = {
     "/opt",
     /* the public part of /etc: what programs need to find libraries, names, time, certificates */
     "/etc/alternatives",
-    "/etc/ca-certificates.conf",
     "/etc/debian_version",
     "/etc/fonts",
-    "/etc/gai.conf",
-    "/etc/host.conf",
-    "/etc/inputrc",
     "/etc/java-11-openjdk",
     "/etc/java-17-openjdk",
     "/etc/java-21-openjdk",
@@ -43,10 +40,8 @@ const char *const plan_system_paths[] = {
     "/etc/locale.alias",
     "/etc/localtime",
     "/etc/lsb-release",
-    "/etc/magic",
-    "/etc/magic.mime",
-    "/etc/manpath.config",
-    "/etc/maven",
+    "/etc/maven/logging",
+    "/etc/maven/m2.conf",
     "/etc/mime.types",
     "/etc/os-release",
     "/etc/perl",
@@ -55,7 +50,6 @@ const char *const plan_system_paths[] = {
     "/etc/python3",
     "/etc/python3.11",
     "/etc/python3.12",
-    "/etc/rpc",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
@@ -80,23 +74,16 @@ static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "
 /* From the caller's environment, if set: how to speak, never what to load or whom to trust. */
 static const char *const passed_variables[] = {"TERM", "COLORTERM", "NO_COLOR", "TZ", "CI"};
 
-/* Files of /proc that tell about the host or its users and that no build needs. */
-static const char *const masked_files[] = {
-    "/proc/kcore",      "/proc/keys",        "/proc/key-users",     "/proc/kmsg",
-    "/proc/kpagecount", "/proc/sched_debug", "/proc/sysrq-trigger", "/proc/timer_list",
-};
+/*
+ * Files of /proc that everyone may read and that tell about the host's users. The others that
+ * matter (kcore, kmsg …) are for root alone, which nobody inside is, and /proc is read-only.
+ */
+static const char *const masked_files[] = {"/proc/keys", "/proc/key-users"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* Whether `path` is `dir` or lies below it. */
-static bool is_below(const char *path, const char *dir)
-{
-    size_t len = strlen(dir);
-    return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
 
 int plan_check_workspace(const char *path, struct err *e)
 {
@@ -109,7 +96,7 @@ int plan_check_workspace(const char *path, struct err *e)
     }
     for (size_t i = 0; i < COUNT(no_workspace_below); i++) {
         /* /dev/shm is ordinary space. */
-        if (is_below(path, no_workspace_below[i]) && strncmp(path, "/dev/shm/", 9) != 0)
+        if (path_is_below(path, no_workspace_below[i]) && strncmp(path, "/dev/shm/", 9) != 0)
             return err_set(e, -EINVAL, "workspace '%s': nothing below %s can be a workspace", path,
                            no_workspace_below[i]);
     }
@@ -174,7 +161,7 @@ static void add_arg(struct builder *b, const char *arg)
 static const char *home_for(const char *workspace)
 {
     static const char *const homes[] = {"/home/" PLAN_USER, "/run/home/" PLAN_USER};
-    return is_below(homes[0], workspace) ? homes[1] : homes[0];
+    return path_is_below(homes[0], workspace) ? homes[1] : homes[0];
 }
 
 static void plan_identity(struct builder *b)

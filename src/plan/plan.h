@@ -67,6 +67,7 @@ struct plan_kind_info {
     bool has_path;
     const char *text;      /* JSON name of the text, or NULL */
     const char *number[2]; /* JSON names of the numbers, or NULL */
+    bool octal;            /* people read the number so */
 };
 extern const struct plan_kind_info plan_kinds[PLAN_KINDS];
 

@@ -105,7 +105,7 @@ static int await(pid_t pid, int pipe_end, int *ret_status)
             return -errno;
         if (clock_monotonic_ms() >= until)
             break;
-        nanosleep(&(struct timespec){.tv_nsec = 200 * 1000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     }
     kill(pid, SIGKILL);
     while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)

@@ -181,8 +181,9 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
     case WIRE_FAILED:
         if (!outcome->failed) {
             outcome->failed = true;
-            err_set(&outcome->err, message.code < 0 ? message.code : -EPROTO,
-                    "cannot build the sandbox: %s", message.text);
+            int code = message.code < 0 ? message.code : -EPROTO;
+            err_set(&outcome->err, code, "%s", message.text);
+            err_context(&outcome->err, code, "cannot build the sandbox");
             add_remedy((enum wire_stage)message.stage, &outcome->err);
         }
         break;

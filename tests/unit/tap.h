@@ -12,7 +12,7 @@
 static int tap_count, tap_failed;
 
 __attribute__((format(printf, 2, 3), unused)) static bool tap_check(bool passed, const char *format,
-                                                                     ...)
+                                                                    ...)
 {
     char name[256];
     __builtin_va_list args;

@@ -12,12 +12,6 @@
 #include "base/fd.h"
 #include "sandbox/launch/launch.h"
 
-static _Noreturn void give_up(const struct launch *l)
-{
-    launch_report(WIRE_FAILED, l, l->err.code);
-    _exit(125);
-}
-
 /* Until the guard has mapped our user there is nobody to be. */
 static int wait_for_maps(struct launch *l)
 {
@@ -111,7 +105,7 @@ static pid_t start_program(struct launch *l, const struct program *p)
         setsid();
         execve(p->path, (char *const *)p->argv, (char *const *)p->envp);
         err_errno(&l->err, -errno, "cannot execute '%s'", p->path);
-        give_up(l);
+        launch_give_up(l);
     }
     if (pid < 0)
         err_errno(&l->err, -errno, "cannot start a process");
@@ -141,11 +135,11 @@ _Noreturn void init_main(struct launch *l)
     if (identity_assume(l) < 0 || die_with_guard(l) < 0 ||
         (!l->privileged && tree_open_all(l) < 0) || net_loopback_up(l) < 0 || build_walls(l) < 0 ||
         root_enter(l) < 0 || prepare_program(l, &program) < 0 || privilege_drop(l) < 0)
-        give_up(l);
+        launch_give_up(l);
     setsid();
     pid_t pid = start_program(l, &program);
     if (pid < 0)
-        give_up(l);
+        launch_give_up(l);
     /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
     close(WIRE_PLAN_FD);
     close(PLAN_TEXT_FD);

@@ -37,7 +37,7 @@ void launch_report(enum wire_kind kind, const struct launch *l, int code)
     send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
-static _Noreturn void give_up(const struct launch *l)
+_Noreturn void launch_give_up(const struct launch *l)
 {
     launch_report(WIRE_FAILED, l, l->err.code);
     _exit(125);
@@ -194,16 +194,16 @@ int main(void)
 
     if (die_with_supervisor(l) < 0 || read_plan(l) < 0 || close_descriptors(l) < 0 ||
         identity_choose(l) < 0)
-        give_up(l);
+        launch_give_up(l);
 
     /* Root opens what the inside's user could not reach; a user does so from within. */
     if (l->privileged && tree_open_all(l) < 0)
-        give_up(l);
+        launch_give_up(l);
 
     pid_t init = -1;
     int pidfd = -1;
     if (start_init(l, &init, &pidfd) < 0)
-        give_up(l); /* init dies with us (L1) */
+        launch_give_up(l); /* init dies with us (L1) */
     guard(init, pidfd);
     return 0;
 }

@@ -62,7 +62,8 @@ int privilege_drop(struct launch *l);
 /* init.c: never returns. */
 _Noreturn void init_main(struct launch *l);
 
-/* launch.c: reports to the supervisor. */
+/* launch.c: what the supervisor is told; launch_give_up tells why and ends the process (L3). */
 void launch_report(enum wire_kind kind, const struct launch *l, int code);
+_Noreturn void launch_give_up(const struct launch *l);
 
 #endif
