@@ -20,7 +20,8 @@ static int output_failure;
 static char pending[1 << 16];
 static size_t pending_len;
 
-static void say(const char *kind, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format,
+                                                      va_list args)
 {
     char text[2048];
     vsnprintf(text, sizeof(text), format, args);

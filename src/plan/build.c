@@ -80,6 +80,8 @@ static const char *const passed_variables[] = {"TERM", "COLORTERM", "NO_COLOR", 
  */
 static const char *const masked_files[] = {"/proc/keys", "/proc/key-users"};
 
+static const char *const filters[] = {"abi", "io_uring", "setid"};
+
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
 
@@ -294,6 +296,8 @@ int plan_build(struct arena *arena, const struct plan_host *host,
                                .number = {request->workspace_device, request->workspace_inode}});
     add(&b, (struct plan_step){.kind = PLAN_LIMIT, .text = "core", .number = {0}});
     add(&b, (struct plan_step){.kind = PLAN_UMASK, .number = {request->umask}});
+    for (size_t i = 0; i < COUNT(filters); i++)
+        add(&b, (struct plan_step){.kind = PLAN_FILTER, .text = filters[i]});
     plan_environment(&b, request, home);
     add(&b, (struct plan_step){.kind = PLAN_CWD, .path = request->cwd});
     plan_program(&b, host, request);

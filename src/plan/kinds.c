@@ -16,6 +16,7 @@ const struct plan_kind_info plan_kinds[PLAN_KINDS] = {
     [PLAN_DEVPTS] = {"devpts", true, NULL, {NULL, NULL}, false},
     [PLAN_LIMIT] = {"limit", false, "resource", {"value", NULL}, false},
     [PLAN_UMASK] = {"umask", false, NULL, {"mask", NULL}, true},
+    [PLAN_FILTER] = {"filter", false, "rule", {NULL, NULL}, false},
     [PLAN_FD] = {"fd", false, "purpose", {"number", NULL}, false},
     [PLAN_ENV] = {"env", false, "variable", {NULL, NULL}, false},
     [PLAN_CWD] = {"cwd", true, NULL, {NULL, NULL}, false},

@@ -32,6 +32,7 @@ enum plan_kind {
     PLAN_DEVPTS,   /* path */
     PLAN_LIMIT,    /* text: name of the resource; number: value */
     PLAN_UMASK,    /* number: mask */
+    PLAN_FILTER,   /* text: name of a rule of the system call filter */
     PLAN_FD,       /* text: what it is; number: descriptor that the program keeps */
     PLAN_ENV,      /* text: NAME=VALUE */
     PLAN_CWD,      /* path */

@@ -134,7 +134,8 @@ _Noreturn void init_main(struct launch *l)
         _exit(125);
     if (identity_assume(l) < 0 || die_with_guard(l) < 0 ||
         (!l->privileged && tree_open_all(l) < 0) || net_loopback_up(l) < 0 || build_walls(l) < 0 ||
-        root_enter(l) < 0 || prepare_program(l, &program) < 0 || privilege_drop(l) < 0)
+        root_enter(l) < 0 || prepare_program(l, &program) < 0 || privilege_drop(l) < 0 ||
+        filter_install(l) < 0)
         launch_give_up(l);
     setsid();
     pid_t pid = start_program(l, &program);

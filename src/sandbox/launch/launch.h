@@ -59,6 +59,9 @@ int net_loopback_up(struct launch *l);
 /* privilege.c */
 int privilege_drop(struct launch *l);
 
+/* filter.c: after privilege_drop, which makes it possible without privileges. */
+int filter_install(struct launch *l);
+
 /* init.c: never returns. */
 _Noreturn void init_main(struct launch *l);
 
