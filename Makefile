@@ -82,7 +82,7 @@ upto = $(foreach r,$(call reverse,$(wordlist 1,$(call position,$(1)),$(ROOMS))),
 LIBRARY_OBJECTS := $(call objects,$(foreach r,$(LIBRARY_ROOMS),$(call room_sources,$(r))))
 LAUNCH_SOURCES := $(wildcard src/sandbox/launch/*.c) src/plan/codec.c src/plan/kinds.c \
                   src/base/err.c src/base/fd.c src/base/buf.c src/base/alloc.c src/base/json.c \
-                  src/base/utf8.c
+                  src/base/utf8.c src/base/escape.c src/base/clock.c
 LAUNCH_OBJECTS := $(patsubst %.c,$(B)/launch/%.o,$(LAUNCH_SOURCES))
 
 PROGRAMS := $(B)/nacre $(B)/nacre-launch $(B)/libnacre.so $(B)/libnacre.a $(B)/nacre.1

@@ -32,6 +32,11 @@ bool escape_is_plain(uint32_t c)
     return true;
 }
 
+static bool passes(const struct escape *e, uint32_t c)
+{
+    return escape_is_plain(c) && (c < 0x80 || !e->ascii_only);
+}
+
 static void append_escaped(uint32_t c, struct buf *out)
 {
     if (c == '\r')
@@ -54,7 +59,7 @@ int escape_append(struct escape *e, const char *bytes, size_t len, struct buf *o
         if (n == 0 && more)
             continue;
         if (n) {
-            if (escape_is_plain(c))
+            if (passes(e, c))
                 buf_append(out, e->held, n);
             else
                 append_escaped(c, out);
@@ -73,7 +78,7 @@ int escape_append(struct escape *e, const char *bytes, size_t len, struct buf *o
         uint32_t c = 0;
         bool more;
         size_t n = utf8_decode(bytes + at, len - at, &c, &more);
-        if (n && escape_is_plain(c)) {
+        if (n && passes(e, c)) {
             at += n;
             continue;
         }

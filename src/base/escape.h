@@ -16,6 +16,7 @@
 
 /* A stream's state between two pieces: the start of a character that the next piece completes. */
 struct escape {
+    bool ascii_only; /* escape everything else: the terminal may not speak UTF-8 */
     char held[4];
     size_t held_len;
 };

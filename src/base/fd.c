@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -24,6 +25,10 @@ int fd_write_all(int fd, const void *bytes, size_t len)
         ssize_t n = write(fd, next, len);
         if (n < 0) {
             if (errno == EINTR)
+                continue;
+            /* Whoever shares the descriptor may have made it non-blocking: wait ourselves. */
+            struct pollfd room = {.fd = fd, .events = POLLOUT};
+            if (errno == EAGAIN && (poll(&room, 1, -1) > 0 || errno == EINTR))
                 continue;
             return -errno;
         }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
 
 static int write_to_buf(void *user, const char *bytes, size_t len)
@@ -93,22 +94,27 @@ void json_array_end(struct json *j)
     end(j, false);
 }
 
-/* A character that must not stand as it is: escaped by one letter, or by its number. */
+/* A character that must not stand as it is: escaped by one letter, or by its number in UTF-16. */
 static void put_escape(struct json *j, uint32_t c)
 {
     static const char letters[0x80] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
                                        ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
-    char text[8];
-    int len = c < sizeof(letters) && letters[c]
-                  ? snprintf(text, sizeof(text), "\\%c", letters[c])
-                  : snprintf(text, sizeof(text), "\\u%04x", (unsigned)c & 0xFFFFU);
+    char text[16];
+    int len;
+    if (c < sizeof(letters) && letters[c])
+        len = snprintf(text, sizeof(text), "\\%c", letters[c]);
+    else if (c < 0x10000)
+        len = snprintf(text, sizeof(text), "\\u%04x", (unsigned)c);
+    else
+        len = snprintf(text, sizeof(text), "\\u%04x\\u%04x",
+                       0xD800U + (((unsigned)c - 0x10000U) >> 10 & 0x3FFU),
+                       0xDC00U + ((unsigned)c & 0x3FFU));
     put(j, text, (size_t)len);
 }
 
 static bool needs_escape(uint32_t c)
 {
-    return c < 0x20 || c == '"' || c == '\\' || (c >= 0x7F && c <= 0x9F) || c == 0x2028 ||
-           c == 0x2029;
+    return c == '"' || c == '\\' || c == '\t' || c == '\n' || !escape_is_plain(c);
 }
 
 /* Runs of plain characters are written in one piece. */

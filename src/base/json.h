@@ -1,7 +1,7 @@
 /*
  * A streaming JSON writer. Its output is always valid JSON and valid UTF-8, whatever it is given:
- * bytes that are not UTF-8 become U+FFFD, control characters and the line separators U+2028 and
- * U+2029 are escaped, commas and colons come by themselves.
+ * bytes that are not UTF-8 become U+FFFD, characters that a terminal would obey or an eye would
+ * miss (escape.h) are written by their number, commas and colons come by themselves.
  *
  * Misuse (a value without a key in an object, too deep, an unbalanced end) and a failing sink are
  * remembered; json_finish returns the first of them.

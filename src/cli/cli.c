@@ -26,10 +26,16 @@ __attribute__((format(printf, 2, 0))) static void say(const char *kind, const ch
     char text[2048];
     vsnprintf(text, sizeof(text), format, args);
     struct buf line;
-    struct escape escape = {0};
+    struct escape escape = {.ascii_only = !cli_terminal_is_utf8()};
     buf_init(&line, &allocator_libc, 8 * sizeof(text));
     buf_append_format(&line, "nacre: %s", kind);
-    escape_append(&escape, text, strlen(text), &line);
+    /* One message is one line: a name with a line end in it cannot look like another message. */
+    for (const char *s = text, *end; *s; s = end + (*end != '\0')) {
+        end = s + strcspn(s, "\n");
+        escape_append(&escape, s, (size_t)(end - s), &line);
+        if (*end)
+            buf_append_text(&line, "\\n");
+    }
     escape_finish(&escape, &line);
     buf_append_byte(&line, '\n');
     fd_write_all(STDERR_FILENO, line.data, line.len);
@@ -95,6 +101,17 @@ int cli_finish(int status, int broken)
         return status;
     cli_complain("standard output: %s", strerror(-output_failure));
     return broken;
+}
+
+bool cli_terminal_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
 }
 
 bool cli_colour(void)

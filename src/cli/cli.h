@@ -37,6 +37,10 @@ int cli_print_json(void *ignored, const char *bytes, size_t len);
 int cli_print_buf(struct buf *text); /* prints and releases; its failure counts too */
 int cli_finish(int status, int broken);
 
+/* By the locale's variables; any other terminal is given ASCII alone, since it may take the bytes
+ * of a character for controls. */
+bool cli_terminal_is_utf8(void);
+
 /* Whether to use colour on standard output. */
 bool cli_colour(void);
 

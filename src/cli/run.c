@@ -1,6 +1,8 @@
 /* nacre run: a command text, contained and captured. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -79,7 +81,7 @@ static int watch_signals(void)
             return -errno;
         if (before.sa_handler == SIG_IGN)
             continue; /* nohup */
-        action = (struct sigaction){.sa_handler = note_signal, .sa_flags = SA_RESTART};
+        action = (struct sigaction){.sa_handler = note_signal, .sa_flags = 0};
         sigemptyset(&action.sa_mask);
         if (sigaction(watched[i], &action, NULL) < 0)
             return -errno;
@@ -98,24 +100,65 @@ struct shown {
     int failure;
 };
 
-static int show(struct shown *s, const char *bytes, size_t len)
+/*
+ * Writes as long as there is room and nobody wants to stop: a reader that does not read must not
+ * keep a signal from ending the run. What poll calls room takes PIPE_BUF bytes without waiting.
+ */
+static int write_patiently(int fd, const char *bytes, size_t len)
+{
+    while (len) {
+        struct pollfd watched[] = {{.fd = fd, .events = POLLOUT},
+                                   {.fd = signal_event, .events = POLLIN}};
+        if (poll(watched, 2, -1) < 0 && errno != EINTR)
+            return -errno;
+        if (watched[1].revents)
+            return -EINTR;
+        if (!watched[0].revents)
+            continue;
+        ssize_t n = write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return -errno;
+        bytes += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static int show_safely(struct shown *s, const char *bytes, size_t len, bool last)
+{
+    enum { PIECE = 1 << 16, WIDEST_ESCAPE = 12 };
+    struct buf safe;
+    buf_init(&safe, &allocator_libc, PIECE * WIDEST_ESCAPE);
+    int r = 0;
+    do {
+        size_t part = len < PIECE ? len : PIECE;
+        buf_clear(&safe);
+        r = escape_append(&s->state, bytes, part, &safe);
+        bytes += part;
+        len -= part;
+        if (r == 0 && last && len == 0)
+            r = escape_finish(&s->state, &safe);
+        if (r == 0)
+            r = write_patiently(s->fd, safe.data, safe.len);
+    } while (r == 0 && len);
+    buf_release(&safe);
+    return r;
+}
+
+static int show(struct shown *s, const char *bytes, size_t len, bool last)
 {
     s->bytes += len;
-    if (!s->escape)
-        return s->failure = fd_write_all(s->fd, bytes, len);
-    struct buf safe;
-    buf_init(&safe, &allocator_libc, NACRE_OUTPUT_MAX);
-    int r = escape_append(&s->state, bytes, len, &safe);
-    if (r == 0)
-        r = fd_write_all(s->fd, safe.data, safe.len);
-    buf_release(&safe);
-    return s->failure = r;
+    if (s->escape)
+        s->failure = show_safely(s, bytes, len, last);
+    else
+        s->failure = write_patiently(s->fd, bytes, len);
+    return s->failure;
 }
 
 static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
 {
     struct shown *shown = user;
-    return show(&shown[stream == NACRE_STDERR], bytes, len);
+    return show(&shown[stream == NACRE_STDERR], bytes, len, false);
 }
 
 /* What the live view could not have: the tail, and the mark of what lies between. */
@@ -123,9 +166,9 @@ static int show_rest(struct shown *s, const nacre_result *r, nacre_stream stream
 {
     size_t len;
     const char *text = nacre_result_output(r, stream, &len);
-    if (!s->failure && len > s->bytes)
-        show(s, text + s->bytes, len - s->bytes);
-    return s->failure;
+    if (!s->failure)
+        show(s, text + s->bytes, len - s->bytes, true);
+    return s->failure == -EINTR ? 0 : s->failure;
 }
 
 /* --- the command -------------------------------------------------------------------------- */
@@ -182,6 +225,7 @@ static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o
         {.fd = STDOUT_FILENO, .escape = isatty(STDOUT_FILENO)},
         {.fd = STDERR_FILENO, .escape = isatty(STDERR_FILENO)},
     };
+    shown[0].state.ascii_only = shown[1].state.ascii_only = !cli_terminal_is_utf8();
     if (!json) {
         o->on_output = show_live;
         o->user = shown;

@@ -16,7 +16,7 @@ static const char *const reserved[] = {
 static bool is_plain_word(const char *word, bool first)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./,:+@%";
+                                "_-./,:+@";
     if (!word[0] || word[strspn(word, plain)])
         return false;
     for (size_t i = 0; first && i < sizeof(reserved) / sizeof(reserved[0]); i++) {

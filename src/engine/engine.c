@@ -101,6 +101,11 @@ static uint64_t clamp(uint64_t value, uint64_t normal, uint64_t cap)
     return value > cap ? cap : value;
 }
 
+static uint64_t timeout_of(const nacre_run_options *o)
+{
+    return clamp(o->timeout_ms, NACRE_TIMEOUT_DEFAULT_MS, NACRE_TIMEOUT_MAX_MS);
+}
+
 /* A text that no shell could take is refused before anything else is looked at. */
 static int check_text(const char *text, size_t len, struct err *e)
 {
@@ -160,6 +165,7 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
         .environment = o->environment,
         .umask = current_umask(),
         .scratch_bytes = SCRATCH_BYTES,
+        .timeout_ms = timeout_of(o),
     };
     *ret_workspace = w;
     return plan_build(arena, &n->host, &request, ret, e);
@@ -230,7 +236,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         [NACRE_KEEP_BOTH] = CAPTURE_BOTH,
     };
     uint64_t limit = clamp(o->output_limit, NACRE_OUTPUT_DEFAULT, NACRE_OUTPUT_MAX);
-    uint64_t timeout_ms = clamp(o->timeout_ms, NACRE_TIMEOUT_DEFAULT_MS, NACRE_TIMEOUT_MAX_MS);
+    uint64_t timeout_ms = timeout_of(o);
     if (limit < o->output_limit)
         warn(r, "the output limit was lowered to the largest that is possible, 64 MB");
     if (timeout_ms < o->timeout_ms)
@@ -240,7 +246,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
 
     struct sandbox sandbox = SANDBOX_NONE;
     int failure = sandbox_start(&r->engine->allocator, r->engine->launcher, plan, o->stdin_fd >= 0,
-                                r->text, &sandbox, &r->error);
+                                &sandbox, &r->error);
     if (failure < 0)
         return failure;
     r->ran = true;

@@ -10,33 +10,39 @@
 #include "base/path.h"
 #include "engine/engine.h"
 
-static bool has_marker(const char *dir)
+/* Whether `dir` has a marker that its owner, who must be `owner`, put there. */
+static bool is_project(const char *dir, uid_t owner)
 {
     static const char *const markers[] = {".nacre", ".git"};
+    struct stat st;
+    if (stat(dir, &st) < 0 || st.st_uid != owner || st.st_mode & S_IWOTH)
+        return false;
     for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++) {
         char path[PATH_MAX + 8];
-        struct stat st;
         if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, markers[i]) < sizeof(path) &&
-            lstat(path, &st) == 0)
+            lstat(path, &st) == 0 && st.st_uid == owner)
             return true;
     }
     return false;
 }
 
 /*
- * The nearest parent with a marker. A parent of another owner does not count: anyone may put a .git
- * into a shared directory and so widen what a run in it can see.
+ * The nearest parent with a marker. Not everything with a .git in it counts, since what is found
+ * becomes visible and writable: nothing of another owner or that others may write to, and neither
+ * the home directory nor what lies above it, unless that is where we are.
  */
-static void find_project(char path[static PATH_MAX])
+static void find_project(const char *home, char path[static PATH_MAX])
 {
-    char candidate[PATH_MAX];
-    struct stat start, st;
+    char candidate[PATH_MAX], home_path[PATH_MAX];
+    struct stat start;
     if (stat(path, &start) < 0)
         return;
+    bool has_home = home && home[0] == '/' && realpath(home, home_path);
     memcpy(candidate, path, PATH_MAX);
     for (;;) {
-        if (plan_check_workspace(candidate, NULL) == 0 && has_marker(candidate) &&
-            stat(candidate, &st) == 0 && st.st_uid == start.st_uid) {
+        if (has_home && path_is_below(home_path, candidate))
+            return;
+        if (plan_check_workspace(candidate, NULL) == 0 && is_project(candidate, start.st_uid)) {
             memcpy(path, candidate, PATH_MAX);
             return;
         }
@@ -47,7 +53,8 @@ static void find_project(char path[static PATH_MAX])
     }
 }
 
-static int resolve_root(const char *root, char ret[static PATH_MAX], struct err *e)
+static int resolve_root(const char *root, const char *home, char ret[static PATH_MAX],
+                        struct err *e)
 {
     if (root) {
         if (!root[0])
@@ -60,7 +67,7 @@ static int resolve_root(const char *root, char ret[static PATH_MAX], struct err 
         /* Unreachable directories are told by a prefix instead of a path. */
         if (ret[0] != '/')
             return err_set(e, -ENOENT, "the current directory is out of reach");
-        find_project(ret);
+        find_project(home, ret);
     }
     return plan_check_workspace(ret, e);
 }
@@ -88,7 +95,7 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
                       struct workspace *ret, struct err *e)
 {
     char path[PATH_MAX], below[PATH_MAX], home_path[PATH_MAX];
-    int r = resolve_root(root, path, e);
+    int r = resolve_root(root, home, path, e);
     if (r < 0)
         return r;
     struct stat st;

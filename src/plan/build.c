@@ -62,8 +62,8 @@ const char *const plan_system_paths[] = {
 
 /* Directories that can never be, or lie above, a workspace. */
 static const char *const not_a_workspace[] = {
-    "/",       "/bin", "/boot", "/dev", "/etc",  "/home", "/lib", "/lib32", "/lib64",
-    "/libx32", "/opt", "/proc", "/run", "/sbin", "/sys",  "/tmp", "/usr",   "/var",
+    "/",    "/bin",  "/boot", "/dev",  "/etc", "/home", "/lib", "/lib32", "/lib64",   "/libx32",
+    "/opt", "/proc", "/run",  "/sbin", "/sys", "/tmp",  "/usr", "/var",   "/var/tmp",
 };
 
 /* Places below which nothing can be a workspace: there the sandbox has its own. */
@@ -80,7 +80,7 @@ static const char *const passed_variables[] = {"TERM", "COLORTERM", "NO_COLOR", 
  */
 static const char *const masked_files[] = {"/proc/keys", "/proc/key-users"};
 
-static const char *const filters[] = {"abi", "io_uring", "setid"};
+static const char *const filters[] = {"abi", "io_uring", "keyring", "core", "init", "setid"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -166,12 +166,15 @@ static const char *home_for(const char *workspace)
     return path_is_below(homes[0], workspace) ? homes[1] : homes[0];
 }
 
-static void plan_identity(struct builder *b)
+static void plan_identity(struct builder *b, uint64_t timeout_ms)
 {
     for (size_t i = 0; i < COUNT(namespaces); i++)
         add(b, (struct plan_step){.kind = PLAN_UNSHARE, .text = namespaces[i]});
     add(b, (struct plan_step){.kind = PLAN_IDENTITY, .number = {PLAN_UID, PLAN_GID}});
+    add(b, (struct plan_step){.kind = PLAN_TIMEOUT, .number = {timeout_ms}});
     add(b, (struct plan_step){.kind = PLAN_HOSTNAME, .text = "nacre"});
+    /* A nested user namespace would bring back mounts, cgroups and most of the kernel's code. */
+    add(b, (struct plan_step){.kind = PLAN_SYSCTL, .text = "user/max_user_namespaces"});
 }
 
 static void plan_system(struct builder *b, const struct plan_host *host)
@@ -185,8 +188,15 @@ static void plan_system(struct builder *b, const struct plan_host *host)
     }
 }
 
-static void plan_etc(struct builder *b, const char *home)
+static bool is_long(const char *text)
 {
+    return strlen(text) > ARGUMENT_MAX;
+}
+
+static void plan_etc(struct builder *b, const char *home, const char *text)
+{
+    if (is_long(text))
+        add_file(b, PLAN_TEXT_PATH, text);
     add_file(b, "/etc/passwd",
              arena_format(b->arena,
                           "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" PLAN_USER
@@ -248,27 +258,18 @@ static void plan_environment(struct builder *b, const struct plan_request *reque
     }
 }
 
-bool plan_text_needs_fd(const char *text)
-{
-    return strlen(text) > ARGUMENT_MAX;
-}
-
 static void plan_program(struct builder *b, const struct plan_host *host,
                          const struct plan_request *request)
 {
-    bool by_fd = plan_text_needs_fd(request->text);
     static const char *const stdio[] = {"stdin", "stdout", "stderr"};
     for (size_t i = 0; i < COUNT(stdio); i++)
         add(b, (struct plan_step){.kind = PLAN_FD, .text = stdio[i], .number = {i}});
-    if (by_fd)
-        add(b, (struct plan_step){.kind = PLAN_FD, .text = "text", .number = {PLAN_TEXT_FD}});
 
     add(b, (struct plan_step){.kind = PLAN_PROGRAM, .path = host->bash});
     add_arg(b, "bash");
     add_arg(b, "-c");
     add_arg(b, "--");
-    /* The descriptor is read before eval's own redirection closes it for the text. */
-    add_arg(b, by_fd ? "eval -- \"$(</dev/fd/5)\" 5<&-" : request->text);
+    add_arg(b, is_long(request->text) ? "eval -- \"$(<" PLAN_TEXT_PATH ")\"" : request->text);
 }
 
 int plan_build(struct arena *arena, const struct plan_host *host,
@@ -278,11 +279,11 @@ int plan_build(struct arena *arena, const struct plan_host *host,
     b.plan.steps = arena_alloc_array(arena, PLAN_STEPS_MAX, sizeof(*b.plan.steps));
     const char *home = home_for(request->workspace);
 
-    plan_identity(&b);
+    plan_identity(&b, request->timeout_ms);
     add(&b,
         (struct plan_step){.kind = PLAN_ROOT, .number = {request->scratch_bytes, SCRATCH_INODES}});
     plan_system(&b, host);
-    plan_etc(&b, home);
+    plan_etc(&b, home, request->text);
     plan_devices(&b);
     plan_proc(&b);
     add_scratch(&b, "/tmp", 01777);
@@ -294,7 +295,8 @@ int plan_build(struct arena *arena, const struct plan_host *host,
                                .text = request->workspace,
                                .flags = PLAN_OWNED,
                                .number = {request->workspace_device, request->workspace_inode}});
-    add(&b, (struct plan_step){.kind = PLAN_LIMIT, .text = "core", .number = {0}});
+    /* 0 would still start a crash handler of the host, as root; 1 is the kernel's word for none. */
+    add(&b, (struct plan_step){.kind = PLAN_LIMIT, .text = "core", .number = {1}});
     add(&b, (struct plan_step){.kind = PLAN_UMASK, .number = {request->umask}});
     for (size_t i = 0; i < COUNT(filters); i++)
         add(&b, (struct plan_step){.kind = PLAN_FILTER, .text = filters[i]});

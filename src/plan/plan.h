@@ -21,7 +21,9 @@ enum plan_kind {
     PLAN_NOTHING,  /* never valid: a zeroed step does nothing and is refused */
     PLAN_UNSHARE,  /* text: the namespace to leave */
     PLAN_IDENTITY, /* number: uid and gid that the inside sees */
+    PLAN_TIMEOUT,  /* number: milliseconds after which everything is killed */
     PLAN_HOSTNAME, /* text */
+    PLAN_SYSCTL,   /* text: name below /proc/sys, of the new namespaces; number: value */
     PLAN_ROOT,     /* number: bytes and inodes of the tmpfs that is the new root */
     PLAN_DIR,      /* path; number: mode */
     PLAN_FILE,     /* path, text; number: mode */
@@ -76,8 +78,8 @@ extern const struct plan_kind_info plan_kinds[PLAN_KINDS];
 enum { PLAN_UID = 1000, PLAN_GID = 1000 };
 #define PLAN_USER "agent"
 
-/* Descriptor on which a text too long for an argument is handed to bash. */
-enum { PLAN_TEXT_FD = 5 };
+/* Where a text that is too long for an argument lies inside. */
+#define PLAN_TEXT_PATH "/etc/nacre/text"
 
 /* --- what the host has -------------------------------------------------------------------- */
 
@@ -108,10 +110,8 @@ struct plan_request {
     const char *const *environment; /* the caller's; only what plan.c lists passes. May be NULL */
     unsigned umask;
     uint64_t scratch_bytes; /* private /tmp, home and /dev/shm together */
+    uint64_t timeout_ms;
 };
-
-/* Whether the text is too long for an argument and goes over PLAN_TEXT_FD. */
-bool plan_text_needs_fd(const char *text);
 
 /* Builds the plan in the arena. */
 int plan_build(struct arena *arena, const struct plan_host *host,

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -30,6 +32,7 @@ struct supervision {
     char input[CHUNK]; /* from the caller's stdin, on its way to the program's */
     size_t input_len, input_sent;
     bool input_over; /* no more to read */
+    bool input_is_file;
 };
 
 static int *stream_fd(struct supervision *s, enum run_stream stream)
@@ -84,9 +87,21 @@ static void close_input(struct supervision *s)
     s->input_over = true;
 }
 
+/*
+ * Another process may share our stdin and take what poll saw, so a plain read could wait for ever.
+ * Files never wait, and some kinds of descriptor know no other way.
+ */
+static ssize_t read_without_waiting(int fd, char *bytes, size_t len, bool is_file)
+{
+    const struct iovec into = {.iov_base = bytes, .iov_len = len};
+    ssize_t n = is_file ? -1 : preadv2(fd, &into, 1, -1, RWF_NOWAIT);
+    return n < 0 && (is_file || errno == EOPNOTSUPP || errno == ENOSYS) ? read(fd, bytes, len) : n;
+}
+
 static void read_input(struct supervision *s)
 {
-    ssize_t n = read(s->options->stdin_fd, s->input, sizeof(s->input));
+    ssize_t n =
+        read_without_waiting(s->options->stdin_fd, s->input, sizeof(s->input), s->input_is_file);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     s->input_sent = 0;
@@ -162,6 +177,8 @@ static enum run_end judge_end(const struct supervision *s)
     /* First: a kill while the walls are still being built looks like a failure to build them. */
     if (s->killing)
         return s->result->end;
+    if (outcome->timed_out)
+        return RUN_TIMEOUT;
     if (outcome->failed)
         return RUN_BROKEN;
     return outcome->ended ? RUN_ENDED : RUN_KILLED;
@@ -180,6 +197,8 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
         .deadline_ms = start + options->timeout_ms,
         .input_over = sandbox->input < 0,
     };
+    struct stat st;
+    s.input_is_file = fstat(options->stdin_fd, &st) == 0 && S_ISREG(st.st_mode);
 
     while (!ret->outcome.gone && s.failure == 0) {
         turn(&s);
@@ -198,7 +217,8 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
     ret->end = judge_end(&s);
     ret->duration_ms = clock_monotonic_ms() - start;
     if (s.failure == -ETIMEDOUT)
-        return err_set(e, s.failure, "the sandbox did not end within %d s of its kill",
+        return err_set(e, s.failure,
+                       "the sandbox did not end within %d s of its kill; processes may still run",
                        GRACE_MS / 1000);
     return s.failure ? err_errno(e, s.failure, "cannot watch the sandbox") : 0;
 }

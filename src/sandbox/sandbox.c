@@ -35,7 +35,7 @@ static int make_pipe(bool launcher_reads, int *ret_theirs, int *ret_ours)
 }
 
 /* The launcher's end of everything; index is the number under which it finds it. */
-enum { THEIRS = PLAN_TEXT_FD + 1 };
+enum { THEIRS = WIRE_PLAN_FD + 1 };
 
 static int make_plan_fd(const struct allocator *allocator, const struct plan *plan)
 {
@@ -49,7 +49,7 @@ static int make_plan_fd(const struct allocator *allocator, const struct plan *pl
 }
 
 static int make_descriptors(const struct allocator *allocator, const struct plan *plan, bool input,
-                            const char *text, struct sandbox *s, int theirs[THEIRS])
+                            struct sandbox *s, int theirs[THEIRS])
 {
     int r = make_pipe(false, &theirs[STDOUT_FILENO], &s->output);
     if (r == 0)
@@ -69,8 +69,6 @@ static int make_descriptors(const struct allocator *allocator, const struct plan
     }
     if (r == 0)
         r = theirs[WIRE_PLAN_FD] = make_plan_fd(allocator, plan);
-    if (r >= 0 && plan_text_needs_fd(text))
-        r = theirs[PLAN_TEXT_FD] = fd_sealed_memory("nacre-text", text, strlen(text));
 
     for (int i = 0; r >= 0 && i < THEIRS; i++) {
         if (theirs[i] < 0)
@@ -116,14 +114,14 @@ static int spawn_launcher(const char *path, const int theirs[THEIRS], pid_t *ret
 }
 
 int sandbox_start(const struct allocator *allocator, const char *launcher, const struct plan *plan,
-                  bool input, const char *text, struct sandbox *ret, struct err *e)
+                  bool input, struct sandbox *ret, struct err *e)
 {
     struct sandbox s = SANDBOX_NONE;
     int theirs[THEIRS];
     for (int i = 0; i < THEIRS; i++)
         theirs[i] = -1;
 
-    int r = make_descriptors(allocator, plan, input, text, &s, theirs);
+    int r = make_descriptors(allocator, plan, input, &s, theirs);
     if (r < 0)
         err_errno(e, r, "cannot make the sandbox's descriptors");
     else if ((r = spawn_launcher(launcher, theirs, &s.launcher)) < 0)
@@ -193,6 +191,7 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
         break;
     case WIRE_GONE:
         outcome->gone = true;
+        outcome->timed_out = message.timed_out != 0;
         outcome->cpu_us = message.cpu_us;
         outcome->memory_peak_bytes = message.memory_peak_bytes;
         break;

@@ -25,9 +25,10 @@ struct sandbox {
 
 /* What became of it. Only sandbox_read_event fills this in. */
 struct sandbox_outcome {
-    bool failed; /* a wall could not be built: `err` says which, and the remedy */
-    bool ended;  /* the program ended by itself: `wait_status` is its own */
-    bool gone;   /* nothing of the tree runs any more */
+    bool failed;    /* a wall could not be built: `err` says which, and the remedy */
+    bool ended;     /* the program ended by itself: `wait_status` is its own */
+    bool gone;      /* nothing of the tree runs any more */
+    bool timed_out; /* the guard killed it at its time limit */
     int wait_status;
     uint64_t cpu_us;
     uint64_t memory_peak_bytes;
@@ -40,11 +41,11 @@ struct sandbox_outcome {
     }
 
 /*
- * Starts the launcher (a path) on a plan. With `input`, the program's stdin is a pipe. `text` goes
- * over PLAN_TEXT_FD if it needs to. On failure nothing is left behind.
+ * Starts the launcher (a path) on a plan. With `input`, the program's stdin is a pipe. On failure
+ * nothing is left behind.
  */
 int sandbox_start(const struct allocator *allocator, const char *launcher, const struct plan *plan,
-                  bool input, const char *text, struct sandbox *ret, struct err *e);
+                  bool input, struct sandbox *ret, struct err *e);
 
 /* Reads one event from `control` without blocking. 0: none was there. 1: outcome updated. */
 int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome);

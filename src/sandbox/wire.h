@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* 0, 1 and 2 are the program's own; PLAN_TEXT_FD may follow. */
+/* 0, 1 and 2 are the program's own. */
 enum { WIRE_CONTROL_FD = 3, WIRE_PLAN_FD = 4 };
 
 enum wire_kind {
@@ -26,6 +26,7 @@ struct wire_message {
     uint32_t kind;
     uint32_t stage;
     int32_t code;
+    uint32_t timed_out; /* WIRE_GONE: the guard killed it at its time limit */
     uint64_t cpu_us;
     uint64_t memory_peak_bytes;
     char text[512];

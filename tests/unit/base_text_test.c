@@ -251,8 +251,9 @@ static void test_json(void)
     json_is("\0\x01\x1F\x7F", 4, "\"\\u0000\\u0001\\u001f\\u007f\"", "C0 controls");
     json_is("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0", 8, "\"\\u0080\\u009b\\u009f\xC2\xA0\"",
             "C1 controls");
-    json_is("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA", 9, "\"\\u2028\\u2029\xE2\x80\xAA\"",
-            "separators");
+    json_is("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAE", 9, "\"\\u2028\\u2029\\u202e\"",
+            "separators and what turns text around");
+    json_is("\xF3\xA0\x81\x81", 4, "\"\\udb40\\udc41\"", "a tag, as a pair");
     json_is("\xF0\x9F\x98\x80\xC3\xA9/", 7, "\"\xF0\x9F\x98\x80\xC3\xA9/\"", "characters");
     json_is("a\xFF\xC3z", 4, "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"", "bytes that are none");
     json_is("\xED\xA0\x80", 3, "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"", "a surrogate");

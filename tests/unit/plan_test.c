@@ -79,7 +79,8 @@ static void test_contents(void)
               "no other variable passes");
     tap_check(has(&plan, PLAN_ENV, "LC_ALL=C.UTF-8"), "the locale is pinned");
     tap_check(has(&plan, PLAN_ARG, "echo hi") && has(&plan, PLAN_ARG, "--"), "bash gets the text");
-    tap_check(!has(&plan, PLAN_FD, "text"), "a short text needs no descriptor");
+    tap_check(!has(&plan, PLAN_FILE, PLAN_TEXT_PATH), "a short text needs no file");
+    tap_check(has(&plan, PLAN_SYSCTL, "user/max_user_namespaces"), "no nested user namespaces");
     arena_release(&arena);
 }
 
@@ -116,8 +117,8 @@ static void test_long_text(void)
     arena_init(&arena, &allocator_libc, 1 << 20);
     struct plan_request request = request_for("/srv/p", text);
     plan_build(&arena, &host, &request, &plan, NULL);
-    tap_check(plan_text_needs_fd(text) && has(&plan, PLAN_FD, "text"),
-              "a long text has a descriptor");
+    tap_check(has(&plan, PLAN_FILE, PLAN_TEXT_PATH) && has(&plan, PLAN_FILE, text),
+              "a long text lies in a file");
     tap_check(!has(&plan, PLAN_ARG, text), "a long text is no argument");
     arena_release(&arena);
     free(text);

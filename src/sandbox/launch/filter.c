@@ -3,6 +3,9 @@
  *
  *   abi       only the machine's own calls: the filter would not know what the others mean
  *   io_uring  none, since it makes calls that no filter sees
+ *   keyring   none: keys are found by user, and the user is the caller's
+ *   core      the limit on core files stays: at 0 a crash would start a handler of the host's
+ *   init      process 1 has the program's uid; nobody slows it down while it has a tree to end
  *   setid     no file gets a set-user-id bit. Started by root, the inside's files in the workspace
  *             are root's to the host, and such a file would be root's rights for whoever finds it.
  *             Then set-group-id too; ordinary users' shared directories have that, and may.
@@ -15,6 +18,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -30,7 +34,7 @@
 
 #define X32_BIT 0x40000000U
 
-enum { PROGRAM_MAX = 128 };
+enum { PROGRAM_MAX = 256 };
 
 struct program {
     struct sock_filter code[PROGRAM_MAX];
@@ -83,17 +87,72 @@ static void add_abi(struct program *p, bool privileged)
 
 static void refuse_call(struct program *p, unsigned number)
 {
+    load_number(p);
     emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
     refuse(p, ENOSYS);
+}
+
+/* Answers a call with `error` when the low half of an argument is `value`. */
+static void refuse_argument(struct program *p, unsigned number, unsigned index, unsigned value,
+                            int error)
+{
+    load_number(p);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3));
+    load_argument(p, index);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
+    refuse(p, error);
 }
 
 static void add_io_uring(struct program *p, bool privileged)
 {
     (void)privileged;
-    load_number(p);
     refuse_call(p, 425); /* io_uring_setup, _enter, _register: the same on every machine */
     refuse_call(p, 426);
     refuse_call(p, 427);
+}
+
+static void add_keyring(struct program *p, bool privileged)
+{
+    (void)privileged;
+    refuse_call(p, SYS_add_key);
+    refuse_call(p, SYS_request_key);
+    refuse_call(p, SYS_keyctl);
+}
+
+/* Error 0: the caller believes that it was done, as `ulimit -c 0` in many a script wants. */
+static void add_core(struct program *p, bool privileged)
+{
+    (void)privileged;
+    refuse_argument(p, SYS_setrlimit, 0, RLIMIT_CORE, 0);
+    load_number(p);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 5));
+    load_argument(p, 1);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 3));
+    /* Without new limits it only reads. No pointer has a low half of 0 but NULL and odd ones. */
+    load_argument(p, 2);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    refuse(p, 0);
+}
+
+static void add_init(struct program *p, bool privileged)
+{
+    enum { ALL_OF_USER_PRIORITY = 2, ALL_OF_USER_IO = 3 };
+    static const struct {
+        unsigned number, index, value;
+    } calls[] = {
+        {SYS_sched_setscheduler, 0, 1},
+        {SYS_sched_setparam, 0, 1},
+        {SYS_sched_setattr, 0, 1},
+        {SYS_sched_setaffinity, 0, 1},
+        {SYS_prlimit64, 0, 1},
+        {SYS_setpriority, 1, 1},
+        {SYS_ioprio_set, 1, 1},
+        {SYS_setpriority, 0, ALL_OF_USER_PRIORITY},
+        {SYS_ioprio_set, 0, ALL_OF_USER_IO},
+    };
+    (void)privileged;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        refuse_argument(p, calls[i].number, calls[i].index, calls[i].value, EPERM);
 }
 
 static void add_setid(struct program *p, bool privileged)
@@ -112,13 +171,13 @@ static void add_setid(struct program *p, bool privileged)
         {SYS_mknodat, NO_FLAGS, 2}, {SYS_openat, 2, 3},
     };
     unsigned bits = S_ISUID | (privileged ? S_ISGID : 0);
-    load_number(p);
     /* Its mode lies in memory, where no filter can look. libc and programs fall back to openat. */
     refuse_call(p, 437 /* openat2 */);
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         bool flags = calls[i].flags != NO_FLAGS;
+        load_number(p);
         emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i].number, 0,
-                                             (unsigned char)(flags ? 6 : 4)));
+                                             (unsigned char)(flags ? 5 : 3)));
         if (flags) {
             load_argument(p, (unsigned)calls[i].flags);
             /* O_TMPFILE without O_DIRECTORY is the bit that means it. */
@@ -128,7 +187,6 @@ static void add_setid(struct program *p, bool privileged)
         load_argument(p, (unsigned)calls[i].mode);
         emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1));
         refuse(p, EPERM);
-        answer(p, SECCOMP_RET_ALLOW);
     }
 }
 
@@ -137,7 +195,8 @@ int filter_install(struct launch *l)
     static const struct {
         const char *name;
         void (*add)(struct program *p, bool privileged);
-    } rules[] = {{"abi", add_abi}, {"io_uring", add_io_uring}, {"setid", add_setid}};
+    } rules[] = {{"abi", add_abi},   {"io_uring", add_io_uring}, {"keyring", add_keyring},
+                 {"core", add_core}, {"init", add_init},         {"setid", add_setid}};
 
     struct program program = {.len = 0};
     for (size_t i = 0; i < l->plan.count; i++) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 enum {
     /* In the range that systemd's registry of ids leaves to containers. */
     FIRST_ID = 0x68000000,
+    ID_COUNT = 0x07000000,
     NOBODY = 65534,
 };
 
@@ -41,10 +43,16 @@ static bool id_exists(const char *file, uint32_t id)
     return found;
 }
 
-static uint32_t unused_id(const char *map_file)
+/* An id that no other run is likely to have, and nobody else has. */
+static int unused_id(const char *map_file, uint32_t *ret)
 {
-    uint32_t id = FIRST_ID + (uint32_t)getpid() % 0x400000;
-    return id_exists(map_file, id) ? id : NOBODY;
+    uint32_t random;
+    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return -EIO;
+    *ret = FIRST_ID + random % ID_COUNT;
+    if (!id_exists(map_file, *ret))
+        *ret = NOBODY; /* in a container with few ids of its own */
+    return id_exists(map_file, *ret) ? 0 : -EPERM;
 }
 
 int identity_choose(struct launch *l)
@@ -65,8 +73,11 @@ int identity_choose(struct launch *l)
         l->identity.outer_gid = getegid();
         return 0;
     }
-    l->identity.outer_uid = unused_id("/proc/self/uid_map");
-    l->identity.outer_gid = unused_id("/proc/self/gid_map");
+    if (unused_id("/proc/self/uid_map", &l->identity.outer_uid) < 0 ||
+        unused_id("/proc/self/gid_map", &l->identity.outer_gid) < 0)
+        return err_set(&l->err, -EPERM,
+                       "started by the root of a user namespace that has no unprivileged id; run "
+                       "nacre outside of it, or as another user");
     if (setgroups(0, NULL) < 0)
         return err_errno(&l->err, -errno, "cannot give up root's groups");
     return 0;

@@ -1,7 +1,10 @@
 /* Process 1 of the inside: builds the walls, starts the program, reaps; see launch.h. */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -53,12 +56,25 @@ static int set_limit(struct launch *l, const struct plan_step *step)
     return err_set(&l->err, -EINVAL, "unknown limit '%s'", step->text);
 }
 
+static int set_sysctl(struct launch *l, const struct plan_step *step)
+{
+    char path[128], value[32];
+    snprintf(path, sizeof(path), "/proc/sys/%s", step->text);
+    int len = snprintf(value, sizeof(value), "%" PRIu64 "\n", step->number[0]);
+    FD_CLEANUP int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, value, (size_t)len) < 0)
+        return err_errno(&l->err, -errno, "cannot set '%s'", step->text);
+    return 0;
+}
+
 static int build_walls(struct launch *l)
 {
     int r = 0;
     for (size_t i = 0; r == 0 && i < l->plan.count; i++) {
         const struct plan_step *step = &l->plan.steps[i];
-        if (step->kind == PLAN_HOSTNAME && sethostname(step->text, strlen(step->text)) < 0)
+        if (step->kind == PLAN_SYSCTL)
+            r = set_sysctl(l, step);
+        else if (step->kind == PLAN_HOSTNAME && sethostname(step->text, strlen(step->text)) < 0)
             r = err_errno(&l->err, -errno, "cannot set the host name");
         else
             r = root_apply(l, i);
@@ -143,7 +159,6 @@ _Noreturn void init_main(struct launch *l)
         launch_give_up(l);
     /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
     close(WIRE_PLAN_FD);
-    close(PLAN_TEXT_FD);
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/kernel_calls.h"
 
@@ -144,23 +145,50 @@ static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd)
     return fd_write_all(alive[1], "", 1);
 }
 
-/* L2: waits for init's end, or for the supervisor's word to bring it about, and reports it. */
-static void guard(pid_t init, int pidfd)
+/* What root's guard still holds is only what it needs to kill init. */
+static void shed(struct launch *l)
 {
     /* The program's descriptors are init's to pass on: a pipe must end when the inside lets go. */
-    const int passed_on[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, WIRE_PLAN_FD,
-                             PLAN_TEXT_FD};
-    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
-        close(passed_on[i]);
+    kernel_close_range(STDIN_FILENO, STDERR_FILENO, 0);
+    close(WIRE_PLAN_FD);
+    for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
+        fd_close(&l->tree[i]);
+    if (l->privileged)
+        privilege_keep_kill();
+}
 
+/* The time limit; forever when the plan has none. */
+static int milliseconds_left(const struct launch *l, uint64_t start_ms)
+{
+    for (size_t i = 0; i < l->plan.count; i++) {
+        if (l->plan.steps[i].kind != PLAN_TIMEOUT)
+            continue;
+        uint64_t limit = l->plan.steps[i].number[0], gone = clock_monotonic_ms() - start_ms;
+        return gone >= limit ? 0 : limit - gone > INT_MAX ? INT_MAX : (int)(limit - gone);
+    }
+    return -1;
+}
+
+/*
+ * L2: waits for init's end, or for the time limit or the supervisor's word to bring it about, and
+ * reports it. The limit is kept here, too, since the supervisor may be held up by its own caller.
+ */
+static void guard(struct launch *l, pid_t init, int pidfd)
+{
+    shed(l);
+    uint64_t start_ms = clock_monotonic_ms();
     struct pollfd watched[] = {{.fd = pidfd, .events = POLLIN},
                                {.fd = WIRE_CONTROL_FD, .events = POLLIN}};
+    bool timed_out = false, killed = false;
     while (!(watched[0].revents & POLLIN)) {
-        if (poll(watched, 2, -1) < 0 && errno != EINTR)
+        int r = poll(watched, 2, killed ? -1 : milliseconds_left(l, start_ms));
+        if (r < 0 && errno != EINTR)
             break;
-        if (watched[1].revents) {
+        timed_out = timed_out || (r == 0 && !killed);
+        if (!killed && (timed_out || watched[1].revents)) {
             kernel_pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
             watched[1].fd = -1;
+            killed = true;
         }
     }
 
@@ -171,11 +199,26 @@ static void guard(pid_t init, int pidfd)
     struct wire_message message = {
         .kind = WIRE_GONE,
         .code = status,
+        .timed_out = timed_out,
         .cpu_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
                   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
         .memory_peak_bytes = (uint64_t)usage.ru_maxrss * 1024,
     };
     send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
+}
+
+/*
+ * The pipes are root's, and /dev/stdout opens them anew: give them to the inside's user. Only
+ * pipes: standard input may be the host's own /dev/null.
+ */
+static void hand_over_pipes(const struct launch *l)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat st;
+        if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
+            fchown(fd, l->identity.outer_uid, l->identity.outer_gid) < 0)
+            continue; /* then only opening them by name fails */
+    }
 }
 
 int main(void)
@@ -197,13 +240,16 @@ int main(void)
         launch_give_up(l);
 
     /* Root opens what the inside's user could not reach; a user does so from within. */
-    if (l->privileged && tree_open_all(l) < 0)
-        launch_give_up(l);
+    if (l->privileged) {
+        hand_over_pipes(l);
+        if (tree_open_all(l) < 0)
+            launch_give_up(l);
+    }
 
     pid_t init = -1;
     int pidfd = -1;
     if (start_init(l, &init, &pidfd) < 0)
         launch_give_up(l); /* init dies with us (L1) */
-    guard(init, pidfd);
+    guard(l, init, pidfd);
     return 0;
 }

@@ -58,6 +58,7 @@ int net_loopback_up(struct launch *l);
 
 /* privilege.c */
 int privilege_drop(struct launch *l);
+void privilege_keep_kill(void);
 
 /* filter.c: after privilege_drop, which makes it possible without privileges. */
 int filter_install(struct launch *l);

@@ -9,6 +9,13 @@
 
 #include "sandbox/launch/launch.h"
 
+static int set_capabilities(uint32_t mask)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {{.effective = mask, .permitted = mask}};
+    return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+}
+
 static int drop_capabilities(void)
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
@@ -22,10 +29,7 @@ static int drop_capabilities(void)
         return -errno;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return -errno;
-
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {0};
-    return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+    return set_capabilities(0);
 }
 
 int privilege_drop(struct launch *l)
@@ -42,4 +46,10 @@ int privilege_drop(struct launch *l)
     if (prctl(PR_SET_DUMPABLE, 0) < 0)
         return err_errno(&l->err, -errno, "cannot close /proc/1");
     return 0;
+}
+
+/* For root's guard: more would only be more to lose. Without the call it keeps what it has. */
+void privilege_keep_kill(void)
+{
+    set_capabilities(1U << CAP_KILL);
 }
