@@ -14,6 +14,8 @@ test_count=0
 test_failed=0
 scratch=$(mktemp -d /tmp/nacre-test.XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+# In `echo x | { nacre run …; check …; }` the checks count too.
+shopt -s lastpipe
 
 ok() {
     test_count=$((test_count + 1))
@@ -47,21 +49,21 @@ refute() { # NAME COMMAND…: the command fails
 }
 
 is() { # NAME GOT WANTED
-    if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
+    if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    ${2:0:1000}" "wanted: ${3:0:1000}"; fi
 }
 
 like() { # NAME GOT PATTERN: a shell pattern
     # shellcheck disable=SC2254
     case $2 in
     $3) ok "$1" ;;
-    *) not_ok "$1" "got:          $2" "wanted match: $3" ;;
+    *) not_ok "$1" "got:          ${2:0:1000}" "wanted match: $3" ;;
     esac
 }
 
 unlike() { # NAME GOT PATTERN
     # shellcheck disable=SC2254
     case $2 in
-    $3) not_ok "$1" "got:             $2" "wanted no match: $3" ;;
+    $3) not_ok "$1" "got:             ${2:0:1000}" "wanted no match: $3" ;;
     *) ok "$1" ;;
     esac
 }

@@ -18,7 +18,6 @@ enum {
     EXIT_NO = 1,
     EXIT_WRONG_CALL = 2,
     EXIT_BROKEN = 125,
-    EXIT_REFUSED = 126,
 };
 
 /* Ends with NULL. */

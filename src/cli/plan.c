@@ -90,9 +90,10 @@ static int plan_run(const void *options, const struct options_parsed *words)
     struct err e;
     struct buf text;
     bool from_stdin;
-    buf_init(&text, &allocator_libc, NACRE_TEXT_MAX);
+    buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_WRONG_CALL;
-    if (text_from_words(words, &text, &from_stdin, &e) < 0) {
+    if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
+        engine_check_text(text.data, text.len, &e) < 0) {
         cli_complain("plan: %s", e.message);
     } else {
         nacre *n = cli_open();

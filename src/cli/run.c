@@ -265,12 +265,11 @@ static int run_run(const void *options, const struct options_parsed *words)
     struct err e;
     struct buf text;
     bool from_stdin;
-    buf_init(&text, &allocator_libc, NACRE_TEXT_MAX);
+    buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_BROKEN;
-    int failure = text_from_words(words, &text, &from_stdin, &e);
-    if (failure < 0) {
+    int failure;
+    if (text_from_words(words, &text, &from_stdin, &e) < 0) {
         cli_complain("run: %s", e.message);
-        status = failure == -E2BIG ? EXIT_REFUSED : EXIT_BROKEN;
     } else if ((failure = watch_signals()) < 0) {
         cli_complain("run: cannot watch signals: %s", strerror(-failure));
     } else {

@@ -5,6 +5,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/options.h"
+#include "nacre.h"
+
+/* A buffer's maximum for it: a text that is longer is cut there, and the engine refuses it. */
+enum { TEXT_BUF_MAX = NACRE_TEXT_MAX + 1 };
 
 /* Fills `ret` (initialised, empty). `ret_from_stdin` tells whether standard input was used up. */
 int text_from_words(const struct options_parsed *words, struct buf *ret, bool *ret_from_stdin,

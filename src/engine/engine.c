@@ -107,11 +107,10 @@ static uint64_t timeout_of(const nacre_run_options *o)
 }
 
 /* A text that no shell could take is refused before anything else is looked at. */
-static int check_text(const char *text, size_t len, struct err *e)
+int engine_check_text(const char *text, size_t len, struct err *e)
 {
     if (len > NACRE_TEXT_MAX)
-        return err_set(e, -E2BIG, "the text has %zu bytes; at most %d are taken", len,
-                       NACRE_TEXT_MAX);
+        return err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
     const char *nul = memchr(text, '\0', len);
     if (nul) {
         size_t line = 1, column = 1;
@@ -276,7 +275,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
 
 static void run_text(nacre_result *r, const nacre_run_options *o)
 {
-    if (check_text(r->text, r->text_len, &r->error) < 0) {
+    if (engine_check_text(r->text, r->text_len, &r->error) < 0) {
         r->status = NACRE_STATUS_DENIED;
         r->exit_code = 126;
         r->rule = "parse";

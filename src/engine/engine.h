@@ -58,6 +58,9 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
 /* host.c: what the host has of plan_system_paths. */
 int host_look(struct arena *arena, struct plan_host *ret, struct err *e);
 
+/* engine.c: whether a shell could take the text at all. */
+int engine_check_text(const char *text, size_t len, struct err *e);
+
 /* engine.c: everything of a run up to its plan. */
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
                 struct workspace *ret_workspace, struct plan *ret, struct err *e);

@@ -66,8 +66,12 @@ static const char *const not_a_workspace[] = {
     "/opt", "/proc", "/run",  "/sbin", "/sys", "/tmp",  "/usr", "/var",   "/var/tmp",
 };
 
-/* Places below which nothing can be a workspace: there the sandbox has its own. */
-static const char *const no_workspace_below[] = {"/dev", "/etc", "/proc", "/sys"};
+/* Nor can these, or anything below them: the system itself, or what the sandbox has of its own. */
+static const char *const no_workspace_below[] = {
+    "/boot",       "/dev",         "/etc",       "/proc",        "/sys",
+    "/usr/bin",    "/usr/sbin",    "/usr/lib",   "/usr/lib32",   "/usr/lib64",
+    "/usr/libx32", "/usr/libexec", "/usr/share", "/usr/include",
+};
 
 static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
 
@@ -80,7 +84,8 @@ static const char *const passed_variables[] = {"TERM", "COLORTERM", "NO_COLOR", 
  */
 static const char *const masked_files[] = {"/proc/keys", "/proc/key-users"};
 
-static const char *const filters[] = {"abi", "io_uring", "keyring", "core", "init", "setid"};
+static const char *const filters[] = {"abi",  "io_uring", "keyring", "core",
+                                      "init", "sockets",  "setid"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};

@@ -16,6 +16,9 @@
  *   stubborn SECONDS WORD   ignores every signal that can be ignored
  *   nodes DIR               makes device nodes there, and opens those that could be made
  *   mounts                  mounts and remounts with the system calls, old and new
+ *   nested                  makes a user namespace, where it has every capability, and tries from
+ *                           there to write to the system, uncover what is covered, mount a /proc
+ *   set-id DIR              makes files with set-id bits in every way
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,8 +74,11 @@ static int attack_connect(char **argv)
             type = SOCK_DGRAM;
     }
     int fd = socket(address->sa_family, type, 0);
-    if (fd >= 0 && connect(fd, address, len) == 0 && send(fd, "x", 1, MSG_NOSIGNAL) == 1 &&
-        type == SOCK_STREAM)
+    if (fd < 0 || connect(fd, address, len) < 0)
+        return 0;
+    /* The peer may have hung up already: that it answered is enough. */
+    send(fd, "x", 1, MSG_NOSIGNAL);
+    if (type == SOCK_STREAM)
         got(argv[0]);
     return 0;
 }
@@ -370,6 +376,137 @@ static int attack_mounts(void)
     return 0;
 }
 
+static void try_write(const char *path, const char *what)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return;
+    close(fd);
+    unlink(path);
+    got(what);
+}
+
+/* A /proc of its own would be writable and show what is covered. */
+static void try_proc(void)
+{
+    mkdir("/tmp/proc", 0755);
+    int fs = (int)syscall(SYS_fsopen, "proc", 0);
+    if (fs >= 0 && syscall(SYS_fsconfig, fs, 6 /* CMD_CREATE */, NULL, NULL, 0) == 0 &&
+        syscall(SYS_fsmount, fs, 0, 0) >= 0)
+        got("a /proc by fsmount");
+    if (mount("none", "/tmp/proc", "proc", 0, NULL) == 0)
+        got("a /proc");
+    int fd = open("/tmp/proc/sys/kernel/core_pattern", O_WRONLY);
+    if (fd >= 0)
+        got("core_pattern");
+}
+
+static int attack_nested(void)
+{
+    int flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC;
+    if (unshare(flags) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+        printf("no namespace: %s\n", strerror(errno));
+        return 0;
+    }
+    printf("a namespace\n");
+    fflush(stdout);
+    pid_t pid = fork(); /* process 1 of the new pid namespace */
+    if (pid != 0) {
+        waitpid(pid, NULL, 0);
+        return 0;
+    }
+
+    static const char *const covered[] = {
+        "/usr", "/proc/keys", "/proc/key-users", "/proc", "/etc/passwd", "/dev/null", "/tmp"};
+    static const unsigned long weaker[] = {0, MS_NOSUID, MS_NODEV, MS_NOSUID | MS_NODEV};
+    for (size_t i = 0; i < sizeof(weaker) / sizeof(weaker[0]); i++) {
+        mount(NULL, "/usr", NULL, MS_REMOUNT | MS_BIND | weaker[i], NULL);
+        mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | weaker[i], NULL);
+        mount(NULL, "/proc", NULL, MS_REMOUNT | MS_BIND | weaker[i], NULL);
+    }
+    try_write("/usr/nacre-test-nested", "/usr by a remount");
+    try_write("/nacre-test-nested", "the root by a remount");
+    if (open("/proc/sys/kernel/core_pattern", O_WRONLY) >= 0)
+        got("core_pattern by a remount");
+    for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); i++) {
+        if (umount2(covered[i], MNT_DETACH) == 0)
+            got(covered[i]);
+    }
+
+    mkdir("/tmp/copy", 0755);
+    static const char *const copied[] = {"/", "/usr"};
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++) {
+        if (mount(copied[i], "/tmp/copy", NULL, MS_BIND, NULL) < 0 &&
+            mount(copied[i], "/tmp/copy", NULL, MS_BIND | MS_REC, NULL) < 0)
+            continue;
+        mount(NULL, "/tmp/copy", NULL, MS_REMOUNT | MS_BIND, NULL);
+        try_write("/tmp/copy/nacre-test-nested", "a read-only place by a copy");
+    }
+    struct {
+        uint64_t set, clear, propagation, userns;
+    } writable = {.clear = 1 /* MOUNT_ATTR_RDONLY */};
+    int tree =
+        (int)syscall(SYS_open_tree, AT_FDCWD, "/usr", 1 /* OPEN_TREE_CLONE */ | AT_RECURSIVE);
+    if (tree >= 0) {
+        syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &writable,
+                sizeof(writable));
+        if (openat(tree, "nacre-test-nested", O_WRONLY | O_CREAT, 0644) >= 0)
+            got("/usr by a detached copy");
+    }
+    try_proc();
+    if (mount("none", "/tmp/copy", "tmpfs", 0, NULL) == 0) {
+        char *place[] = {"/tmp/copy", NULL};
+        attack_nodes(place);
+    }
+    static const char *const types[] = {"sysfs", "cgroup2", "cgroup", "bpf", "debugfs", "ext4"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        /* Over a network namespace of one's own sysfs is harmless but may not be had; see P1. */
+        if (mount("none", "/tmp/copy", types[i], 0, NULL) == 0)
+            got(types[i]);
+    }
+    fflush(stdout);
+    _exit(0);
+}
+
+static int attack_set_id(char **argv)
+{
+    static const mode_t bits[] = {04755, 02755, 06755, 04711, 06777};
+    int dir = open(argv[0], O_RDONLY | O_DIRECTORY);
+    umask(0);
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        char name[64];
+        mode_t mode = bits[i];
+#define NAME(way) (snprintf(name, sizeof(name), "set-id-%s-%o", way, (unsigned)mode), name)
+        int fd = openat(dir, NAME("open"), O_WRONLY | O_CREAT, mode);
+        close(fd);
+        fd = openat(dir, NAME("fchmod"), O_WRONLY | O_CREAT, 0755);
+        fchmod(fd, mode);
+        close(fd);
+        close(openat(dir, NAME("fchmodat"), O_WRONLY | O_CREAT, 0755));
+        fchmodat(dir, name, mode, 0);
+        close(openat(dir, NAME("fchmodat2"), O_WRONLY | O_CREAT, 0755));
+        syscall(452, dir, name, mode, 0);
+        mknodat(dir, NAME("mknod"), S_IFREG | mode, 0);
+        mkdirat(dir, NAME("mkdir"), mode);
+        struct {
+            uint64_t flags, mode, resolve;
+        } how = {O_WRONLY | O_CREAT, mode, 0};
+        close((int)syscall(SYS_openat2, dir, NAME("openat2"), &how, sizeof(how)));
+        fd = openat(dir, ".", O_TMPFILE | O_WRONLY, mode);
+        if (fd >= 0) {
+            char path[64];
+            snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+            linkat(AT_FDCWD, path, dir, NAME("tmpfile"), AT_SYMLINK_FOLLOW);
+            close(fd);
+        }
+        /* The high half of the register is not part of the mode. */
+        close(openat(dir, NAME("high"), O_WRONLY | O_CREAT, 0755));
+        syscall(SYS_fchmodat, dir, name, 0xff00000000UL | mode, 0);
+#undef NAME
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -391,6 +528,8 @@ int main(int argc, char **argv)
         {"stubborn", 1, attack_stubborn, NULL},
         {"nodes", 1, attack_nodes, NULL},
         {"mounts", 0, NULL, attack_mounts},
+        {"nested", 0, NULL, attack_nested},
+        {"set-id", 1, attack_set_id, NULL},
     };
     for (size_t i = 0; argc > 1 && i < sizeof(attacks) / sizeof(attacks[0]); i++) {
         if (strcmp(argv[1], attacks[i].name) != 0 || argc - 2 < attacks[i].words)

@@ -201,11 +201,12 @@ static void test_workspaces(void)
         const char *path;
         bool allowed;
     } cases[] = {
-        {"/", false},        {"/usr", false},        {"/etc", false},      {"/etc/nginx", false},
-        {"/proc/1", false},  {"/sys/kernel", false}, {"/dev", false},      {"/dev/pts", false},
-        {"/dev/shm", false}, {"/dev/shm/x", true},   {"/tmp", false},      {"/tmp/x", true},
-        {"/home", false},    {"/home/me", true},     {"/usr/src/x", true}, {"/etcetera", true},
-        {"/var", false},     {"/var/www", true},     {"/srv/x", true},     {"/root", true},
+        {"/", false},          {"/usr", false},        {"/etc", false},      {"/etc/nginx", false},
+        {"/proc/1", false},    {"/sys/kernel", false}, {"/dev", false},      {"/dev/pts", false},
+        {"/dev/shm", false},   {"/dev/shm/x", true},   {"/tmp", false},      {"/tmp/x", true},
+        {"/home", false},      {"/home/me", true},     {"/usr/src/x", true}, {"/usr/bin", false},
+        {"/usr/lib/x", false}, {"/etcetera", true},    {"/var", false},      {"/var/www", true},
+        {"/srv/x", true},      {"/root", true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         tap_check((plan_check_workspace(cases[i].path, NULL) == 0) == cases[i].allowed,

@@ -6,6 +6,7 @@
  *   keyring   none: keys are found by user, and the user is the caller's
  *   core      the limit on core files stays: at 0 a crash would start a handler of the host's
  *   init      process 1 has the program's uid; nobody slows it down while it has a tree to end
+ *   sockets   only local, IP and netlink: other families may ignore network namespaces (vsock does)
  *   setid     no file gets a set-user-id bit. Started by root, the inside's files in the workspace
  *             are root's to the host, and such a file would be root's rights for whoever finds it.
  *             Then set-group-id too; ordinary users' shared directories have that, and may.
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -155,6 +157,21 @@ static void add_init(struct program *p, bool privileged)
         refuse_argument(p, calls[i].number, calls[i].index, calls[i].value, EPERM);
 }
 
+/* socketpair makes only local ones; its other families fail by themselves. */
+static void add_sockets(struct program *p, bool privileged)
+{
+    static const unsigned families[] = {AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    enum { COUNT = sizeof(families) / sizeof(families[0]) };
+    (void)privileged;
+    load_number(p);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, COUNT + 2));
+    load_argument(p, 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, families[i],
+                                             (unsigned char)(COUNT - i), 0));
+    refuse(p, EAFNOSUPPORT);
+}
+
 static void add_setid(struct program *p, bool privileged)
 {
     enum { NO_FLAGS = -1 };
@@ -195,8 +212,11 @@ int filter_install(struct launch *l)
     static const struct {
         const char *name;
         void (*add)(struct program *p, bool privileged);
-    } rules[] = {{"abi", add_abi},   {"io_uring", add_io_uring}, {"keyring", add_keyring},
-                 {"core", add_core}, {"init", add_init},         {"setid", add_setid}};
+    } rules[] = {
+        {"abi", add_abi},     {"io_uring", add_io_uring}, {"keyring", add_keyring},
+        {"core", add_core},   {"init", add_init},         {"sockets", add_sockets},
+        {"setid", add_setid},
+    };
 
     struct program program = {.len = 0};
     for (size_t i = 0; i < l->plan.count; i++) {
