@@ -57,7 +57,7 @@ unlike 'escape codes in a wrong word do not pass' "$err" "$escape"
 
 nacre status
 exits 'status' 0
-like 'status names the workspace' "$out" "*workspace   $here"$'\n*'
+like 'status names the workspace' "$out" "*workspace   \"$here\""$'\n*'
 nacre status --json
 check 'status --json' jq -e --arg v "$version" --arg w "$here" '.version == $v and .workspace == $w and .network == "off" and
     (.namespaces | sort) == ["cgroup", "ipc", "mount", "net", "pid", "user", "uts"] and
