@@ -126,9 +126,9 @@ static int write_patiently(int fd, const char *bytes, size_t len)
 
 static int show_safely(struct shown *s, const char *bytes, size_t len, bool last)
 {
-    enum { PIECE = 1 << 16, WIDEST_ESCAPE = 12 };
+    enum { PIECE = 1 << 16, ESCAPED_MAX = 12 * PIECE };
     struct buf safe;
-    buf_init(&safe, &allocator_libc, PIECE * WIDEST_ESCAPE);
+    buf_init(&safe, &allocator_libc, ESCAPED_MAX);
     int r = 0;
     do {
         size_t part = len < PIECE ? len : PIECE;

@@ -36,7 +36,7 @@ static int listen_unix(const char *name, int abstract)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(name) + 2 > sizeof(address.sun_path))
         fail("name");
-    strcpy(address.sun_path + abstract, name);
+    memcpy(address.sun_path + abstract, name, strlen(name));
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + abstract + strlen(name));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0)
