@@ -3,6 +3,7 @@
 #define NACRE_CLI_PLACE_H
 
 #include "base/options.h"
+#include "engine/engine.h"
 
 struct place_options {
     const char *workspace;
@@ -24,5 +25,17 @@ struct place_options {
         .help = "start in this directory of the workspace (default: the workspace itself)",        \
         .offset = offsetof(type, place.cwd)                                                        \
     }
+
+/* The options of a run there, the rest by default. */
+nacre_run_options place_run_options(const struct place_options *place);
+
+/*
+ * Opens the library, plans `text` there and hands the plan to `use`, which prints to standard
+ * output. Returns an exit status; complains in the name of `command`.
+ */
+typedef void place_user(const struct nacre *n, const struct workspace *workspace,
+                        const struct plan *plan, const void *user);
+int place_with_plan(const struct place_options *place, const char *text, const char *command,
+                    place_user *use, const void *user);
 
 #endif

@@ -1,12 +1,9 @@
 /* nacre plan: the sandbox of a text as data; nothing runs. */
-#include <errno.h>
-
 #include "cli/cli.h"
 #include "cli/place.h"
 #include "cli/text.h"
-#include "engine/engine.h"
 
-enum { ARENA_MAX = 32 << 20 };
+enum { TABLE_MAX = 32 << 20 };
 
 struct plan_options {
     struct place_options place;
@@ -54,52 +51,38 @@ static void append_table(const struct plan *plan, struct buf *out)
     }
 }
 
-static int print_plan(nacre *n, const char *text, const struct plan_options *wanted)
+static void print_plan(const struct nacre *n, const struct workspace *workspace,
+                       const struct plan *plan, const void *user)
 {
-    nacre_run_options o = NACRE_RUN_OPTIONS_INIT;
-    o.workspace = wanted->place.workspace;
-    o.cwd = wanted->place.cwd;
-    o.environment = cli_environment();
-    struct arena arena;
-    struct workspace workspace;
-    struct plan plan;
-    struct err e;
-    arena_init(&arena, &allocator_libc, ARENA_MAX);
-    int status = EXIT_NO;
-    if (engine_plan(n, &arena, text, &o, &workspace, &plan, &e) < 0) {
-        cli_complain("plan: %s", e.message);
-    } else if (wanted->json) {
+    const struct plan_options *wanted = user;
+    (void)n;
+    (void)workspace;
+    if (wanted->json) {
         struct json j;
         json_init(&j, cli_print_json, NULL);
-        plan_write_json(&plan, &j);
+        plan_write_json(plan, &j);
         cli_print("\n", 1);
-        status = cli_finish(EXIT_YES, EXIT_NO);
     } else {
         struct buf table;
-        buf_init(&table, &allocator_libc, ARENA_MAX);
-        append_table(&plan, &table);
+        buf_init(&table, &allocator_libc, TABLE_MAX);
+        append_table(plan, &table);
         cli_print_buf(&table);
-        status = cli_finish(EXIT_YES, EXIT_NO);
     }
-    arena_release(&arena);
-    return status;
 }
 
 static int plan_run(const void *options, const struct options_parsed *words)
 {
+    const struct plan_options *wanted = options;
     struct err e;
     struct buf text;
     bool from_stdin;
     buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_WRONG_CALL;
     if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
-        engine_check_text(text.data, text.len, &e) < 0) {
+        engine_check_text(text.data, text.len, &e) < 0)
         cli_complain("plan: %s", e.message);
-    } else {
-        nacre *n = cli_open();
-        status = n ? print_plan(n, text.data, options) : EXIT_NO;
-        nacre_close(n);
-    }
+    else
+        status = place_with_plan(&wanted->place, text.data, "plan", print_plan, wanted);
     buf_release(&text);
     return status;
 }

@@ -15,7 +15,7 @@
 #include "cli/place.h"
 #include "cli/text.h"
 
-struct run_options {
+struct run_command_options {
     struct place_options place;
     uint64_t timeout_ms;
     struct option_list limits;
@@ -24,33 +24,33 @@ struct run_options {
     const char *format;
 };
 
-static const struct option run_options[] = {
-    PLACE_OPTIONS(struct run_options),
+static const struct option run_command_options[] = {
+    PLACE_OPTIONS(struct run_command_options),
     {.name = "timeout",
      .letter = 't',
      .kind = OPTION_DURATION,
      .value_name = "TIME",
      .help = "kill everything after this time: 30s, 5m, 500ms (default 120s, at most 600s)",
-     .offset = offsetof(struct run_options, timeout_ms)},
+     .offset = offsetof(struct run_command_options, timeout_ms)},
     {.name = "limit",
      .kind = OPTION_LIST,
      .value_name = "NAME=VALUE",
      .help = "set a limit; output=SIZE is what is kept of each stream (default 1MB, at most 64MB)",
-     .offset = offsetof(struct run_options, limits)},
+     .offset = offsetof(struct run_command_options, limits)},
     {.name = "keep",
      .kind = OPTION_CHOICE,
      .choices = "head|tail|both",
      .help = "which part of an output past its limit is kept (default both)",
-     .offset = offsetof(struct run_options, keep)},
+     .offset = offsetof(struct run_command_options, keep)},
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print the whole result as one line of JSON",
-     .offset = offsetof(struct run_options, json)},
+     .offset = offsetof(struct run_command_options, json)},
     {.name = "format",
      .kind = OPTION_CHOICE,
      .choices = "text|json",
      .help = "text passes the output through as it comes (the default)",
-     .offset = offsetof(struct run_options, format)},
+     .offset = offsetof(struct run_command_options, format)},
     {0},
 };
 
@@ -247,14 +247,11 @@ static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o
 
 static int run_run(const void *options, const struct options_parsed *words)
 {
-    const struct run_options *wanted = options;
+    const struct run_command_options *wanted = options;
     bool json = wanted->json || (wanted->format && strcmp(wanted->format, "json") == 0);
-    nacre_run_options o = NACRE_RUN_OPTIONS_INIT;
-    o.workspace = wanted->place.workspace;
-    o.cwd = wanted->place.cwd;
+    nacre_run_options o = place_run_options(&wanted->place);
     o.timeout_ms = wanted->timeout_ms;
     o.keep = keep_named(wanted->keep);
-    o.environment = cli_environment();
     if (read_limits(&wanted->limits, &o) < 0)
         return EXIT_BROKEN;
     /* Asked before the command runs: what it prints would be lost. */
@@ -303,8 +300,8 @@ const struct command command_run = {
         "\n"
         "Exit status: the command's own; 124 past the time limit; 125 nacre itself failed; 126 "
         "refused; 127 command not found; 128+N killed by signal N.",
-    .options = run_options,
-    .options_size = sizeof(struct run_options),
+    .options = run_command_options,
+    .options_size = sizeof(struct run_command_options),
     .wrong_call = EXIT_BROKEN,
     .run = run_run,
 };

@@ -1,13 +1,10 @@
 /* nacre status: what is enabled here. */
-#include <string.h>
-
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/place.h"
-#include "engine/engine.h"
 
-enum { ARENA_MAX = 1 << 20 };
+enum { TEXT_MAX = 1 << 20 };
 
 struct status_options {
     struct place_options place;
@@ -58,7 +55,7 @@ static void print_text(const struct nacre *n, const struct workspace *w, const s
     units_format_duration(NACRE_TIMEOUT_MAX_MS, timeout_max);
     units_format_size(NACRE_OUTPUT_DEFAULT, output);
     struct buf out;
-    buf_init(&out, &allocator_libc, ARENA_MAX);
+    buf_init(&out, &allocator_libc, TEXT_MAX);
     buf_append_format(&out, "nacre       %s\nworkspace   ", nacre_version());
     append_path(&out, w->root);
     buf_append_text(&out, "\nlauncher    ");
@@ -103,6 +100,13 @@ static void print_json(const struct nacre *n, const struct workspace *w, const s
     cli_print("\n", 1);
 }
 
+static void print_status(const struct nacre *n, const struct workspace *workspace,
+                         const struct plan *plan, const void *user)
+{
+    const struct status_options *wanted = user;
+    (wanted->json ? print_json : print_text)(n, workspace, plan);
+}
+
 static int status_run(const void *options, const struct options_parsed *words)
 {
     const struct status_options *wanted = options;
@@ -110,28 +114,7 @@ static int status_run(const void *options, const struct options_parsed *words)
         cli_complain("status: takes no operands");
         return EXIT_WRONG_CALL;
     }
-    nacre *n = cli_open();
-    if (!n)
-        return EXIT_NO;
-    nacre_run_options o = NACRE_RUN_OPTIONS_INIT;
-    o.workspace = wanted->place.workspace;
-    o.cwd = wanted->place.cwd;
-    o.environment = cli_environment();
-    struct arena arena;
-    struct workspace workspace;
-    struct plan plan;
-    struct err e;
-    arena_init(&arena, &allocator_libc, ARENA_MAX);
-    int status = EXIT_NO;
-    if (engine_plan(n, &arena, "", &o, &workspace, &plan, &e) < 0) {
-        cli_complain("status: %s", e.message);
-    } else {
-        (wanted->json ? print_json : print_text)(n, &workspace, &plan);
-        status = cli_finish(EXIT_YES, EXIT_NO);
-    }
-    arena_release(&arena);
-    nacre_close(n);
-    return status;
+    return place_with_plan(&wanted->place, "", "status", print_status, wanted);
 }
 
 const struct command command_status = {
