@@ -1,18 +1,14 @@
 /* nacre run: a command text, contained and captured. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/escape.h"
-#include "base/fd.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/place.h"
+#include "cli/show.h"
 #include "cli/text.h"
 
 struct run_command_options {
@@ -91,83 +87,19 @@ static int watch_signals(void)
 
 /* --- live output -------------------------------------------------------------------------- */
 
-/* One of our two streams: raw, or made safe where a terminal would obey what it is given. */
-struct shown {
-    int fd;
-    bool escape;
-    struct escape state;
-    size_t bytes; /* of the kept output that were shown */
-    int failure;
-};
-
-/*
- * Writes as long as there is room and nobody wants to stop: a reader that does not read must not
- * keep a signal from ending the run. What poll calls room takes PIPE_BUF bytes without waiting.
- */
-static int write_patiently(int fd, const char *bytes, size_t len)
-{
-    while (len) {
-        struct pollfd watched[] = {{.fd = fd, .events = POLLOUT},
-                                   {.fd = signal_event, .events = POLLIN}};
-        if (poll(watched, 2, -1) < 0 && errno != EINTR)
-            return -errno;
-        if (watched[1].revents)
-            return -EINTR;
-        if (!watched[0].revents)
-            continue;
-        ssize_t n = write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return -errno;
-        bytes += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-static int show_safely(struct shown *s, const char *bytes, size_t len, bool last)
-{
-    enum { PIECE = 1 << 16, ESCAPED_MAX = 12 * PIECE };
-    struct buf safe;
-    buf_init(&safe, &allocator_libc, ESCAPED_MAX);
-    int r = 0;
-    do {
-        size_t part = len < PIECE ? len : PIECE;
-        buf_clear(&safe);
-        r = escape_append(&s->state, bytes, part, &safe);
-        bytes += part;
-        len -= part;
-        if (r == 0 && last && len == 0)
-            r = escape_finish(&s->state, &safe);
-        if (r == 0)
-            r = write_patiently(s->fd, safe.data, safe.len);
-    } while (r == 0 && len);
-    buf_release(&safe);
-    return r;
-}
-
-static int show(struct shown *s, const char *bytes, size_t len, bool last)
-{
-    s->bytes += len;
-    if (s->escape)
-        s->failure = show_safely(s, bytes, len, last);
-    else
-        s->failure = write_patiently(s->fd, bytes, len);
-    return s->failure;
-}
-
 static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
 {
-    struct shown *shown = user;
-    return show(&shown[stream == NACRE_STDERR], bytes, len, false);
+    struct show *shows = user;
+    return show_bytes(&shows[stream == NACRE_STDERR], bytes, len, false);
 }
 
 /* What the live view could not have: the tail, and the mark of what lies between. */
-static int show_rest(struct shown *s, const nacre_result *r, nacre_stream stream)
+static int show_rest(struct show *s, const nacre_result *r, nacre_stream stream)
 {
     size_t len;
     const char *text = nacre_result_output(r, stream, &len);
     if (!s->failure)
-        show(s, text + s->bytes, len - s->bytes, true);
+        show_bytes(s, text + s->bytes, len - s->bytes, true);
     return s->failure == -EINTR ? 0 : s->failure;
 }
 
@@ -197,10 +129,10 @@ static nacre_keep keep_named(const char *name)
 }
 
 /* Prints what is left to say of a result in text mode. */
-static int finish_text(const nacre_result *r, struct shown shown[2], int status)
+static int finish_text(const nacre_result *r, struct show shows[2], int status)
 {
-    int failure = show_rest(&shown[0], r, NACRE_STDOUT);
-    show_rest(&shown[1], r, NACRE_STDERR);
+    int failure = show_rest(&shows[0], r, NACRE_STDOUT);
+    show_rest(&shows[1], r, NACRE_STDERR);
     const char *warning;
     for (size_t i = 0; (warning = nacre_result_warning(r, i)); i++)
         cli_warn("%s", warning);
@@ -221,14 +153,12 @@ static int finish_json(const nacre_result *r, int status)
 
 static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o, bool json)
 {
-    struct shown shown[2] = {
-        {.fd = STDOUT_FILENO, .escape = isatty(STDOUT_FILENO)},
-        {.fd = STDERR_FILENO, .escape = isatty(STDERR_FILENO)},
-    };
-    shown[0].state.ascii_only = shown[1].state.ascii_only = !cli_terminal_is_utf8();
+    struct show shows[2];
+    show_init(&shows[0], STDOUT_FILENO, signal_event);
+    show_init(&shows[1], STDERR_FILENO, signal_event);
     if (!json) {
         o->on_output = show_live;
-        o->user = shown;
+        o->user = shows;
     }
     nacre_result *r = NULL;
     nacre_error error;
@@ -240,7 +170,7 @@ static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o
     if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
-    status = json ? finish_json(r, status) : finish_text(r, shown, status);
+    status = json ? finish_json(r, status) : finish_text(r, shows, status);
     nacre_result_free(r);
     return status;
 }
