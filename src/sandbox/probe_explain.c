@@ -99,18 +99,23 @@ static bool program_directory(char *ret, size_t size)
 static void explain_apparmor(char *ret_remedy, size_t size)
 {
     char directory[64];
-    if (program_directory(directory, sizeof(directory)))
-        snprintf(ret_remedy, size,
-                 "echo 'abi <abi/4.0>, profile nacre %s/nacre* flags=(unconfined) { userns, }' | "
-                 "sudo tee /etc/apparmor.d/nacre && sudo apparmor_parser -r /etc/apparmor.d/nacre, "
-                 "or, for all programs: sudo sysctl -w "
-                 "kernel.apparmor_restrict_unprivileged_userns=0",
-                 directory);
-    else
+    if (!program_directory(directory, sizeof(directory))) {
         snprintf(ret_remedy, size,
                  "lift Ubuntu's restriction: sudo sysctl -w "
                  "kernel.apparmor_restrict_unprivileged_userns=0, or load an AppArmor profile for "
                  "nacre's path that has 'userns,'");
+        return;
+    }
+    /* Installed, the launcher lies in libexec; in a build directory, beside us. */
+    size_t len = strlen(directory);
+    bool installed = len > 4 && strcmp(directory + len - 4, "/bin") == 0;
+    if (installed)
+        directory[len - 4] = '\0';
+    snprintf(ret_remedy, size,
+             "echo 'abi <abi/4.0>, profile nacre %s/%s flags=(unconfined) { userns, }' | sudo tee "
+             "/etc/apparmor.d/nacre && sudo apparmor_parser -r /etc/apparmor.d/nacre, or, for all "
+             "programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+             directory, installed ? "{bin/nacre,libexec/nacre/nacre-launch}" : "nacre{,-launch}");
 }
 
 /* False only when the kernel lists its kinds of namespaces and this is not among them. */
