@@ -36,10 +36,10 @@ endif
 
 COMMON := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -include base/banned.h \
           -fPIC -fvisibility=hidden -fno-common -fstack-protector-strong $(WARNINGS)
-LIBS := -lnettle
+LIBS := -Wl,--as-needed -lnettle
 
 release_CC := gcc
-release_CFLAGS := -O2 -g -D_FORTIFY_SOURCE=2
+release_CFLAGS := -O2 -g -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 release_LDFLAGS := -Wl,-z,relro,-z,now -Wl,--gc-sections
 release_PROGRAM := -static-pie
 debug_CC := gcc
@@ -63,8 +63,8 @@ LDFLAGS_ALL := $($(VARIANT)_LDFLAGS) $(LDFLAGS)
 
 # The launcher is the same in every variant: it clones by hand, which no sanitizer survives.
 LAUNCH_CC := gcc
-LAUNCH_CFLAGS := $(COMMON) -O2 -g -D_FORTIFY_SOURCE=2 -ffunction-sections -fdata-sections $(CFLAGS)
-LAUNCH_LDFLAGS := -static -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
+LAUNCH_CFLAGS := $(COMMON) -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -ffunction-sections -fdata-sections $(CFLAGS)
+LAUNCH_LDFLAGS := -static-pie -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
 
 # --- what there is ---------------------------------------------------------------------------
 
@@ -104,6 +104,9 @@ help:
 	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'
 	@echo 'make fuzzers    libFuzzer programs in build/fuzz/fuzz/'
+	@echo 'make deps       only install what is missing to build'
+	@echo 'make format     clang-format in place'
+	@echo 'make uninstall, make clean'
 
 # --- compiling -------------------------------------------------------------------------------
 
@@ -112,7 +115,7 @@ $(B)/prefix: FORCE
 	@mkdir -p $(@D)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
 $(B)/src/engine/engine.o: $(B)/prefix
-$(B)/src/engine/engine.o: CFLAGS_ALL += -DNACRE_LAUNCHER='"$(PREFIX)/libexec/nacre/nacre-launch"'
+$(B)/src/engine/engine.o: private CFLAGS_ALL += -DNACRE_LAUNCHER='"$(PREFIX)/libexec/nacre/nacre-launch"'
 
 # A change of flags or of the compiler makes everything anew.
 $(B)/flags: FORCE
@@ -152,7 +155,7 @@ $(B)/libnacre.so: $(LIBRARY_OBJECTS)
 
 # One object in which every name but the public ones is local: no clash with the host's names.
 $(B)/libnacre.a: $(LIBRARY_OBJECTS)
-	$(Q)ld -r $^ -o $(B)/libnacre.o
+	$(Q)$(LD) -r $^ -o $(B)/libnacre.o
 	$(Q)objcopy --localize-hidden $(B)/libnacre.o
 	@rm -f $@
 	$(Q)ar rcs $@ $(B)/libnacre.o
@@ -197,7 +200,7 @@ endif
 
 $(B)/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
-	$(Q)gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
+	$(Q)$(LAUNCH_CC) -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
 
 deps:
 	@scripts/deps build
@@ -211,13 +214,13 @@ test:
 	@scripts/deps build test
 	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
 	+$(MAKE) --no-print-directory -s VARIANT=asan programs unit
-	tests/run
+	+tests/run
 
 soak:
 	@scripts/deps build test
 	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
 	+$(MAKE) --no-print-directory -s VARIANT=asan programs unit
-	SOAK=10 tests/run
+	+SOAK=10 tests/run
 
 bench:
 	@scripts/deps build bench
@@ -244,12 +247,12 @@ install: programs
 	install -m 644 $(B)/libnacre.a $(DESTDIR)$(PREFIX)/lib/libnacre.a
 	install -m 755 $(B)/libnacre.so $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libnacre.so
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/nacre.pc.in \
-	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nacre.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/nacre.pc.in | \
+	    install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/pkgconfig/nacre.pc
 	install -m 644 $(B)/nacre.1 $(DESTDIR)$(PREFIX)/share/man/man1/nacre.1
-	$(B)/nacre completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nacre
-	$(B)/nacre completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nacre
-	$(B)/nacre completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nacre.fish
+	$(B)/nacre completion bash | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nacre
+	$(B)/nacre completion zsh | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nacre
+	$(B)/nacre completion fish | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nacre.fish
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/nacre

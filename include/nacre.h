@@ -19,7 +19,7 @@
  *   - Each run starts a child process and waits for it. A host that reaps every child of its own
  *     (waitpid(-1), SIGCHLD ignored) does not disturb the library.
  *   - Everything that the command started is dead when nacre_run returns, and dies with the thread
- *     that called it.
+ *     that called it. (Should the kernel not end it within 10 s, the status is ERROR and says so.)
  */
 #ifndef NACRE_H
 #define NACRE_H
@@ -94,7 +94,9 @@ typedef struct nacre_run_options {
     unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
     /*
      * The directory that the command may change. NULL: the nearest parent of the current directory
-     * with .nacre or .git in it, else the current directory.
+     * with .nacre or .git in it, else the current directory. A parent counts only if it and its
+     * marker have the current directory's owner and others may not write to it; the home directory
+     * and what lies above it never do.
      */
     const char *workspace;
     /* Where the command starts: absolute, or relative to the workspace; NULL: the workspace. */
@@ -114,7 +116,11 @@ typedef struct nacre_run_options {
      */
     int (*on_output)(void *user, nacre_stream stream, const char *bytes, size_t len);
     void *user;
-    /* Ends with NULL. Only harmless variables (TERM, TZ …) are taken from it. NULL: none. */
+    /*
+     * The caller's environment; ends with NULL. Only harmless variables (TERM, TZ …) are passed on.
+     * HOME is looked at to find the workspace and to warn. NULL: nothing is passed, and HOME is the
+     * process's own.
+     */
     const char *const *environment;
 } nacre_run_options;
 
@@ -128,7 +134,8 @@ typedef struct nacre_run_options {
  *
  * Returns 0 whenever there is a result, also for a command that failed, was refused or could not be
  * started: its status says which. Returns a negative errno value only without one: -EINVAL for
- * options that do not fit, -ENOMEM. The caller frees the result.
+ * options that do not fit, -ENOMEM, or what the kernel's random source failed with. The caller
+ * frees the result.
  */
 NACRE_API int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
                         nacre_result **ret, nacre_error *error);

@@ -201,6 +201,14 @@ void json_null(struct json *j)
     put_word(j, "null");
 }
 
+int json_append_text(struct buf *out, const char *text)
+{
+    struct json j;
+    json_init_buf(&j, out);
+    json_text(&j, text);
+    return out->failed;
+}
+
 int json_finish(struct json *j)
 {
     if (j->depth != 0 || j->after_key || !j->level[0].filled)

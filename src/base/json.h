@@ -32,6 +32,9 @@ struct json {
 void json_init(struct json *j, int (*write)(void *user, const char *bytes, size_t len), void *user);
 void json_init_buf(struct json *j, struct buf *out);
 
+/* One string by itself, quoted: also the safe way to show a name. Returns what buf_append does. */
+int json_append_text(struct buf *out, const char *text);
+
 void json_object_begin(struct json *j);
 void json_object_end(struct json *j);
 void json_array_begin(struct json *j);

@@ -12,7 +12,7 @@
 #include "base/options.h"
 #include "nacre.h"
 
-/* Exit codes of CONTRACT: those of `run`, and those of every other command. */
+/* Exit codes: those of every command but `run`, and what `run` adds to the command's own. */
 enum {
     EXIT_YES = 0,
     EXIT_NO = 1,

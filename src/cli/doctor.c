@@ -57,7 +57,7 @@ static void write_json(const struct probe_result *rows, size_t count, bool ok, s
 /* Details quote what files and programs said. */
 static void append_safe(struct buf *out, const char *text)
 {
-    struct escape e = {0};
+    struct escape e = {.ascii_only = !cli_terminal_is_utf8()};
     escape_append(&e, text, strlen(text), out);
     escape_finish(&e, out);
 }

@@ -19,13 +19,6 @@ static const struct option plan_options[] = {
     {0},
 };
 
-static void append_escaped(struct buf *out, const char *text)
-{
-    struct json j;
-    json_init_buf(&j, out);
-    json_text(&j, text);
-}
-
 /* One line a step: its kind, its path, its other fields by name. */
 static void append_table(const struct plan *plan, struct buf *out)
 {
@@ -35,11 +28,11 @@ static void append_table(const struct plan *plan, struct buf *out)
         buf_append_format(out, "%-9s", info->name);
         if (info->has_path) {
             buf_append_byte(out, ' ');
-            append_escaped(out, step->path);
+            json_append_text(out, step->path);
         }
         if (info->text) {
             buf_append_format(out, " %s=", info->text);
-            append_escaped(out, step->text);
+            json_append_text(out, step->text);
         }
         for (size_t k = 0; k < 2; k++) {
             if (info->number[k] && (step->kind != PLAN_BIND || step->number[k]))

@@ -40,14 +40,6 @@ static void write_name(void *user, const char *name)
     json_text(user, name);
 }
 
-/* Quoted as in JSON: a directory's name may hold anything. */
-static void append_path(struct buf *out, const char *path)
-{
-    struct json j;
-    json_init_buf(&j, out);
-    json_text(&j, path);
-}
-
 static void print_text(const struct nacre *n, const struct workspace *w, const struct plan *plan)
 {
     char timeout[UNITS_TEXT], timeout_max[UNITS_TEXT], output[UNITS_TEXT];
@@ -57,9 +49,9 @@ static void print_text(const struct nacre *n, const struct workspace *w, const s
     struct buf out;
     buf_init(&out, &allocator_libc, TEXT_MAX);
     buf_append_format(&out, "nacre       %s\nworkspace   ", nacre_version());
-    append_path(&out, w->root);
+    json_append_text(&out, w->root);
     buf_append_text(&out, "\nlauncher    ");
-    append_path(&out, n->launcher);
+    json_append_text(&out, n->launcher);
     buf_append_text(&out, "\nnamespaces ");
     each_namespace(plan, append_name, &out);
     buf_append_format(&out,

@@ -7,10 +7,10 @@
 
 #include "cli/cli.h"
 
-/* Words that bash would not take for a command's name. */
+/* Words of plain characters that bash would not take for a command's name. */
 static const char *const reserved[] = {
-    "!",  "case", "coproc", "do",   "done", "elif",  "else",  "esac", "fi", "for", "function",
-    "if", "in",   "select", "then", "time", "until", "while", "[[",   "]]", "{",   "}",
+    "case",     "coproc", "do", "done",   "elif", "else", "esac",  "fi",    "for",
+    "function", "if",     "in", "select", "then", "time", "until", "while",
 };
 
 static bool is_plain_word(const char *word, bool first)
@@ -83,5 +83,7 @@ int text_from_words(const struct options_parsed *words, struct buf *ret, bool *r
     } else {
         buf_append_text(ret, words->operands[0]);
     }
+    if (ret->failed == -E2BIG)
+        return err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
     return ret->failed ? err_set(e, -ENOMEM, "out of memory") : 0;
 }

@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "nacre.h"
 
-/* A buffer's maximum for it: a text that is longer is cut there, and the engine refuses it. */
+/* A buffer's maximum for it: standard input is cut there, and the engine refuses it. */
 enum { TEXT_BUF_MAX = NACRE_TEXT_MAX + 1 };
 
 /* Fills `ret` (initialised, empty). `ret_from_stdin` tells whether standard input was used up. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -152,7 +153,8 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
                 struct workspace *ret_workspace, struct plan *ret, struct err *e)
 {
     struct workspace w;
-    int r = workspace_resolve(arena, o->workspace, o->cwd, variable(o->environment, "HOME"), &w, e);
+    const char *home = o->environment ? variable(o->environment, "HOME") : secure_getenv("HOME");
+    int r = workspace_resolve(arena, o->workspace, o->cwd, home, &w, e);
     if (r < 0)
         return r;
     const struct plan_request request = {
@@ -166,8 +168,10 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
         .scratch_bytes = SCRATCH_BYTES,
         .timeout_ms = timeout_of(o),
     };
-    *ret_workspace = w;
-    return plan_build(arena, &n->host, &request, ret, e);
+    r = plan_build(arena, &n->host, &request, ret, e);
+    if (r == 0)
+        *ret_workspace = w;
+    return r;
 }
 
 /* How the run ended, as status and exit code. */
@@ -236,10 +240,15 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
     };
     uint64_t limit = clamp(o->output_limit, NACRE_OUTPUT_DEFAULT, NACRE_OUTPUT_MAX);
     uint64_t timeout_ms = timeout_of(o);
-    if (limit < o->output_limit)
-        warn(r, "the output limit was lowered to the largest that is possible, 64 MB");
-    if (timeout_ms < o->timeout_ms)
-        warn(r, "the time limit was lowered to the largest that is possible, 600 s");
+    char most[UNITS_TEXT];
+    if (limit < o->output_limit) {
+        units_format_size(limit, most);
+        warn(r, "the output limit was lowered to the largest that is possible, %s", most);
+    }
+    if (timeout_ms < o->timeout_ms) {
+        units_format_duration(timeout_ms, most);
+        warn(r, "the time limit was lowered to the largest that is possible, %s", most);
+    }
     for (int i = 0; i < RUN_STREAMS; i++)
         capture_init(&r->captures[i], &r->engine->allocator, keeps[o->keep], limit);
 

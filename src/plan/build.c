@@ -48,6 +48,7 @@ const char *const plan_system_paths[] = {
     "/etc/pki/tls/certs",
     "/etc/protocols",
     "/etc/python3",
+    "/etc/python3.10",
     "/etc/python3.11",
     "/etc/python3.12",
     "/etc/services",
@@ -60,7 +61,7 @@ const char *const plan_system_paths[] = {
     NULL,
 };
 
-/* Directories that can never be, or lie above, a workspace. */
+/* Directories that cannot themselves be a workspace. */
 static const char *const not_a_workspace[] = {
     "/",    "/bin",  "/boot", "/dev",  "/etc", "/home", "/lib", "/lib32", "/lib64",   "/libx32",
     "/opt", "/proc", "/run",  "/sbin", "/sys", "/tmp",  "/usr", "/var",   "/var/tmp",
@@ -119,11 +120,7 @@ struct builder {
 
 static void add(struct builder *b, struct plan_step step)
 {
-    if (b->plan.count == PLAN_STEPS_MAX) {
-        b->arena->failed = true;
-        return;
-    }
-    if (b->plan.steps)
+    if (b->plan.steps && b->plan.count < PLAN_STEPS_MAX)
         b->plan.steps[b->plan.count++] = step;
 }
 
@@ -309,6 +306,8 @@ int plan_build(struct arena *arena, const struct plan_host *host,
     add(&b, (struct plan_step){.kind = PLAN_CWD, .path = request->cwd});
     plan_program(&b, host, request);
 
+    if (b.plan.count == PLAN_STEPS_MAX)
+        return err_set(e, -E2BIG, "plan: more than %d steps", PLAN_STEPS_MAX - 1);
     if (arena->failed)
         return err_set(e, -ENOMEM, "plan: out of memory");
     *ret = b.plan;

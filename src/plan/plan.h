@@ -107,7 +107,7 @@ struct plan_request {
     uint64_t workspace_device, workspace_inode;
     const char *cwd;                /* canonical, the workspace or below it */
     const char *text;               /* for bash */
-    const char *const *environment; /* the caller's; only what plan.c lists passes. May be NULL */
+    const char *const *environment; /* the caller's; only what build.c lists passes. May be NULL */
     unsigned umask;
     uint64_t scratch_bytes; /* private /tmp, home and /dev/shm together */
     uint64_t timeout_ms;

@@ -38,7 +38,10 @@ struct run_result {
     uint64_t duration_ms;
 };
 
-/* Returns 0, or a negative errno when the supervisor itself failed; the tree is dead then too. */
+/*
+ * Returns 0, or a negative errno when the supervisor itself failed; the tree is dead then too, but
+ * for -ETIMEDOUT: the kernel did not end it within 10 s of its kill.
+ */
 int run_supervise(struct sandbox *sandbox, const struct run_options *options,
                   struct capture captures[RUN_STREAMS], struct run_result *ret, struct err *e);
 

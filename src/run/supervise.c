@@ -73,10 +73,8 @@ static size_t read_stream(struct supervision *s, enum run_stream stream)
         return 0;
     }
     int r = capture_add(&s->captures[stream], chunk, (size_t)n);
-    if (r < 0 && !s->failure) {
+    if (r < 0 && !s->failure)
         s->failure = r;
-        kill_tree(s, RUN_BROKEN);
-    }
     show_live(s, stream, false);
     return (size_t)n;
 }
@@ -136,8 +134,11 @@ static void turn(struct supervision *s)
     };
     uint64_t now = clock_monotonic_ms();
     uint64_t left = s->deadline_ms > now ? s->deadline_ms - now : 0;
-    if (poll(watched, WATCHED, left > INT_MAX ? INT_MAX : (int)left) < 0 && errno != EINTR)
-        s->failure = -errno;
+    if (poll(watched, WATCHED, left > INT_MAX ? INT_MAX : (int)left) < 0) {
+        if (errno != EINTR && !s->failure)
+            s->failure = -errno;
+        return;
+    }
 
     if (watched[OUTPUT].revents)
         read_stream(s, RUN_STDOUT);
@@ -200,12 +201,13 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
     struct stat st;
     s.input_is_file = fstat(options->stdin_fd, &st) == 0 && S_ISREG(st.st_mode);
 
-    while (!ret->outcome.gone && s.failure == 0) {
+    /* A failure of our own ends the run, too, and is told when the tree is dead. */
+    while (!ret->outcome.gone && s.failure != -ETIMEDOUT) {
         turn(&s);
+        if (s.failure)
+            kill_tree(&s, RUN_BROKEN);
         check_deadline(&s);
     }
-    if (s.failure)
-        sandbox_kill(sandbox);
 
     /* Nothing writes any more, but for descriptors that were handed out of the box. */
     for (enum run_stream stream = 0; stream < RUN_STREAMS; stream++) {

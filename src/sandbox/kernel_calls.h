@@ -41,26 +41,17 @@
 #ifndef SYS_fsmount
 #define SYS_fsmount 432
 #endif
-#ifndef SYS_fspick
-#define SYS_fspick 433
-#endif
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
 #ifndef SYS_openat2
 #define SYS_openat2 437
-#endif
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
 #endif
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
@@ -104,9 +95,6 @@
 #endif
 #ifndef MOUNT_ATTR_IDMAP
 #define MOUNT_ATTR_IDMAP 0x00100000
-#endif
-#ifndef MOUNT_ATTR_NOSYMFOLLOW
-#define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif
 #ifndef MOUNT_ATTR_SIZE_VER0
 #define MOUNT_ATTR_SIZE_VER0 32
@@ -158,25 +146,6 @@ enum { KERNEL_LANDLOCK_CREATE_RULESET_VERSION = 1 };
 #define KERNEL_LANDLOCK_SCOPE_UNIX (UINT64_C(1) << 0)        /* ABI 6: abstract Unix sockets */
 #define KERNEL_LANDLOCK_SCOPE_SIG  (UINT64_C(1) << 1)        /* ABI 6: signals */
 
-/* The first published size of the kernel's clone_args and what came after it. */
-struct kernel_clone_args {
-    _Alignas(8) uint64_t flags;
-    uint64_t pidfd;
-    uint64_t child_tid;
-    uint64_t parent_tid;
-    uint64_t exit_signal;
-    uint64_t stack;
-    uint64_t stack_size;
-    uint64_t tls;
-    uint64_t set_tid;
-    uint64_t set_tid_size;
-    uint64_t cgroup; /* with CLONE_INTO_CGROUP, Linux 5.7 */
-};
-
-#ifndef CLONE_INTO_CGROUP
-#define CLONE_INTO_CGROUP 0x200000000ULL
-#endif
-
 static inline int kernel_open_tree(int dir, const char *path, unsigned flags)
 {
     return (int)syscall(SYS_open_tree, dir, path, flags);
@@ -204,11 +173,6 @@ static inline int kernel_fsmount(int fs, unsigned flags, unsigned attributes)
     return (int)syscall(SYS_fsmount, fs, flags, attributes);
 }
 
-static inline int kernel_fspick(int dir, const char *path, unsigned flags)
-{
-    return (int)syscall(SYS_fspick, dir, path, flags);
-}
-
 static inline int kernel_mount_setattr(int dir, const char *path, unsigned flags,
                                        const struct mount_attr *attributes)
 {
@@ -220,12 +184,6 @@ static inline int kernel_pivot_root(const char *new_root, const char *put_old)
     return (int)syscall(SYS_pivot_root, new_root, put_old);
 }
 
-/* Without a stack the child continues here, as after fork; libc's locks are then the caller's. */
-static inline pid_t kernel_clone3(const struct kernel_clone_args *arguments)
-{
-    return (pid_t)syscall(SYS_clone3, arguments, sizeof *arguments);
-}
-
 static inline int kernel_pidfd_open(pid_t pid, unsigned flags)
 {
     return (int)syscall(SYS_pidfd_open, pid, flags);
@@ -235,11 +193,6 @@ static inline int kernel_pidfd_send_signal(int pidfd, int signal_number, siginfo
                                            unsigned flags)
 {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal_number, info, flags);
-}
-
-static inline int kernel_pidfd_getfd(int pidfd, int fd, unsigned flags)
-{
-    return (int)syscall(SYS_pidfd_getfd, pidfd, fd, flags);
 }
 
 static inline int kernel_close_range(unsigned first, unsigned last, unsigned flags)

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "sandbox/kernel_calls.h"
 #include "sandbox/launch/launch.h"
 
 #if defined(__x86_64__)
@@ -127,11 +128,13 @@ static void add_core(struct program *p, bool privileged)
     (void)privileged;
     refuse_argument(p, SYS_setrlimit, 0, RLIMIT_CORE, 0);
     load_number(p);
-    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 5));
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 7));
     load_argument(p, 1);
-    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 3));
-    /* Without new limits it only reads. No pointer has a low half of 0 but NULL and odd ones. */
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 5));
+    /* Without new limits it only reads: both halves of the pointer are 0. */
     load_argument(p, 2);
+    emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2));
+    load(p, offsetof(struct seccomp_data, args[2]) + sizeof(uint32_t));
     emit(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
     refuse(p, 0);
 }
@@ -189,7 +192,7 @@ static void add_setid(struct program *p, bool privileged)
     };
     unsigned bits = S_ISUID | (privileged ? S_ISGID : 0);
     /* Its mode lies in memory, where no filter can look. libc and programs fall back to openat. */
-    refuse_call(p, 437 /* openat2 */);
+    refuse_call(p, SYS_openat2);
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         bool flags = calls[i].flags != NO_FLAGS;
         load_number(p);

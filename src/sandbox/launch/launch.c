@@ -55,20 +55,10 @@ static int die_with_supervisor(struct launch *l)
     return 0;
 }
 
-/* Leaves the descriptors that the plan lists, the control socket and the plan; closes the rest. */
+/* Leaves standard input, output and error, the control socket and the plan. */
 static int close_descriptors(struct launch *l)
 {
-    unsigned next = WIRE_PLAN_FD + 1;
-    for (size_t i = 0; i < l->plan.count; i++) {
-        const struct plan_step *step = &l->plan.steps[i];
-        if (step->kind != PLAN_FD || step->number[0] < next)
-            continue;
-        unsigned keep = (unsigned)step->number[0];
-        if (keep > next && kernel_close_range(next, keep - 1, 0) < 0)
-            return err_errno(&l->err, -errno, "cannot close descriptors");
-        next = keep + 1;
-    }
-    if (kernel_close_range(next, ~0U, 0) < 0 ||
+    if (kernel_close_range(WIRE_PLAN_FD + 1, ~0U, 0) < 0 ||
         kernel_close_range(WIRE_CONTROL_FD, WIRE_PLAN_FD, CLOSE_RANGE_CLOEXEC) < 0)
         return err_errno(&l->err, -errno, "cannot close descriptors");
     return 0;
@@ -142,7 +132,9 @@ static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd)
         return r;
     l->stage = WIRE_STAGE_OTHER;
     /* The other end stays open for as long as the guard lives (L1). */
-    return fd_write_all(alive[1], "", 1);
+    if (fd_write_quietly(alive[1], "", 1) != 1)
+        return err_set(&l->err, -EPIPE, "process 1 died before it began");
+    return 0;
 }
 
 /* What root's guard still holds is only what it needs to kill init. */

@@ -1,7 +1,8 @@
 /*
  * Inside the launcher: the small program that receives a plan on a descriptor, builds the walls and
- * executes. It links nothing but these files and the plan's decoder, and is executed afresh for
- * every sandbox, so that nothing of the caller's memory or environment can be found in it.
+ * executes. It links nothing but these files, a few of base and the plan's decoder, and is executed
+ * afresh for every sandbox, so that nothing of the caller's memory or environment can be found in
+ * it.
  *
  * Two processes come of it: the guard, outside, which waits for the supervisor's word and for the
  * end; and init, process 1 inside, which builds the walls, drops every privilege, starts the

@@ -25,7 +25,7 @@
 static int make_mount(struct launch *l, const char *type, const char *const options[][2],
                       unsigned attributes)
 {
-    FD_CLEANUP int fs = kernel_fsopen(type, 1 /* FSOPEN_CLOEXEC */);
+    FD_CLEANUP int fs = kernel_fsopen(type, FSOPEN_CLOEXEC);
     if (fs < 0)
         return err_errno(&l->err, -errno, "cannot make a %s", type);
     for (; options && (*options)[0]; options++) {
@@ -34,7 +34,7 @@ static int make_mount(struct launch *l, const char *type, const char *const opti
     }
     if (kernel_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return err_errno(&l->err, -errno, "cannot make a %s", type);
-    int mount = kernel_fsmount(fs, 1 /* FSMOUNT_CLOEXEC */, attributes);
+    int mount = kernel_fsmount(fs, FSMOUNT_CLOEXEC, attributes);
     return mount < 0 ? err_errno(&l->err, -errno, "cannot mount a %s", type) : mount;
 }
 
