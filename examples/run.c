@@ -1,9 +1,9 @@
 /*
  * Runs one command in the sandbox and shows what came of it.
  *
- *     cc run.c -lnacre -o run && ./run 'make test'
+ *     cc run.c -lnacre -o run && ./run 'id -un; ls'
  *
- * A second argument names the launcher, for a library that is not installed.
+ * It has 30 seconds. A second argument names the launcher, for a library that is not installed.
  */
 #include <nacre.h>
 #include <stdio.h>
@@ -17,8 +17,10 @@ int main(int argc, char **argv)
     nacre *n;
     nacre_result *result;
 
-    if (argc < 2)
+    if (argc < 2) {
+        fprintf(stderr, "usage: run TEXT [LAUNCHER]\n");
         return 125;
+    }
     options.launcher = argc > 2 ? argv[2] : NULL;
     run_options.timeout_ms = 30000;
     if (nacre_open(&options, &n, &error) < 0 ||

@@ -12,6 +12,7 @@
 
 #include "base/escape.h"
 #include "base/fd.h"
+#include "base/json.h"
 
 static bool stdin_closed;
 static int output_failure;
@@ -84,6 +85,22 @@ int cli_print_json(void *ignored, const char *bytes, size_t len)
 {
     (void)ignored;
     return cli_print(bytes, len);
+}
+
+void cli_print_json_error(int exit_code, const char *message)
+{
+    struct json j;
+    json_init(&j, cli_print_json, NULL);
+    json_object_begin(&j);
+    json_key(&j, "status");
+    json_text(&j, "error");
+    json_key(&j, "exit_code");
+    json_integer(&j, exit_code);
+    json_key(&j, "error");
+    json_text(&j, message);
+    json_object_end(&j);
+    cli_print("\n", 1);
+    cli_finish(exit_code, exit_code);
 }
 
 int cli_print_buf(struct buf *text)

@@ -40,6 +40,10 @@ int cli_finish(int status, int broken);
  * of a character for controls. */
 bool cli_terminal_is_utf8(void);
 
+/* For a call that cannot be carried out but asked for JSON: status, exit code and error, all known.
+ */
+void cli_print_json_error(int exit_code, const char *message);
+
 /* Whether to use colour on standard output. */
 bool cli_colour(void);
 

@@ -27,10 +27,11 @@ static int print_version(void)
     return cli_finish(EXIT_YES, EXIT_NO);
 }
 
-static bool asks_version(int argc, char **argv)
+/* Whether a word stands among the options, also of a line that cannot be parsed. */
+static bool has_option(int argc, char **argv, const char *option)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--version") == 0)
+        if (strcmp(argv[i], option) == 0)
             return true;
     }
     return false;
@@ -38,7 +39,7 @@ static bool asks_version(int argc, char **argv)
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    if (asks_version(argc, argv))
+    if (has_option(argc, argv, "--version"))
         return print_version();
     struct options_parsed words;
     struct err e;
@@ -48,12 +49,16 @@ static int run_command(const struct command *command, int argc, char **argv)
         return command->wrong_call;
     }
     int status = command->wrong_call;
-    if (options_parse(command, argc, argv, fields, &words, &e) < 0)
+    bool json = has_option(argc, argv, "--json");
+    if (options_parse(command, argc, argv, fields, &words, &e) < 0) {
         cli_complain("%s: %s", command->name, e.message);
-    else if (words.help)
+        if (json)
+            cli_print_json_error(status, e.message);
+    } else if (words.help) {
         status = print_help(command);
-    else
+    } else {
         status = command->run(fields, &words);
+    }
     free(fields);
     return status;
 }

@@ -85,6 +85,13 @@ static int watch_signals(void)
     return 0;
 }
 
+/* So that a shell's loop around us ends as well: it looks at how we died. */
+static void die_of_signal(void)
+{
+    signal(signal_seen, SIG_DFL);
+    raise(signal_seen);
+}
+
 /* --- live output -------------------------------------------------------------------------- */
 
 static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
@@ -133,13 +140,13 @@ static int finish_text(const nacre_result *r, struct show shows[2], int status)
 {
     int failure = show_rest(&shows[0], r, NACRE_STDOUT);
     show_rest(&shows[1], r, NACRE_STDERR);
-    const char *warning;
-    for (size_t i = 0; (warning = nacre_result_warning(r, i)); i++)
-        cli_warn("%s", warning);
     if (failure) {
         cli_complain("standard output: %s", strerror(-failure));
         return EXIT_BROKEN;
     }
+    const char *warning;
+    for (size_t i = 0; (warning = nacre_result_warning(r, i)); i++)
+        cli_warn("%s", warning);
     return status;
 }
 
@@ -197,6 +204,8 @@ static int run_run(const void *options, const struct options_parsed *words)
     int failure;
     if (text_from_words(words, &text, &from_stdin, &e) < 0) {
         cli_complain("run: %s", e.message);
+        if (json)
+            cli_print_json_error(status, e.message);
     } else if ((failure = watch_signals()) < 0) {
         cli_complain("run: cannot watch signals: %s", strerror(-failure));
     } else {
@@ -209,6 +218,8 @@ static int run_run(const void *options, const struct options_parsed *words)
         nacre_close(n);
     }
     buf_release(&text);
+    if (signal_seen)
+        die_of_signal();
     return status;
 }
 

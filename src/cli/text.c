@@ -67,7 +67,7 @@ int text_from_words(const struct options_parsed *words, struct buf *ret, bool *r
 {
     *ret_from_stdin = false;
     if (words->count == 0)
-        return err_set(e, -EINVAL, "no command text; give it as one word: nacre run 'ls -l'");
+        return err_set(e, -EINVAL, "no command text; give it as one word, such as 'ls -l'");
     if (words->separator) {
         for (int i = 0; i < words->count; i++) {
             if (i)

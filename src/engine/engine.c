@@ -181,6 +181,10 @@ static void judge(nacre_result *r, const struct run_result *run, uint64_t timeou
     int status = run->outcome.wait_status;
     switch (run->end) {
     case RUN_ENDED:
+        if (run->outcome.survivors)
+            warn(r, "%u process%s still running when the command ended, and %s killed",
+                 run->outcome.survivors, run->outcome.survivors == 1 ? " was" : "es were",
+                 run->outcome.survivors == 1 ? "was" : "were");
         if (WIFSIGNALED(status)) {
             r->status = NACRE_STATUS_KILLED;
             r->exit_code = 128 + WTERMSIG(status);
@@ -196,6 +200,8 @@ static void judge(nacre_result *r, const struct run_result *run, uint64_t timeou
         warn(r, "stopped at the time limit of %s; everything it had started was killed", duration);
         break;
     case RUN_CANCELLED:
+        warn(r, "cancelled by the caller; everything it had started was killed");
+        __attribute__((fallthrough));
     case RUN_KILLED:
         r->status = NACRE_STATUS_KILLED;
         r->exit_code = 137;

@@ -63,15 +63,19 @@ const char *const plan_system_paths[] = {
 
 /* Directories that cannot themselves be a workspace. */
 static const char *const not_a_workspace[] = {
-    "/",    "/bin",  "/boot", "/dev",  "/etc", "/home", "/lib", "/lib32", "/lib64",   "/libx32",
-    "/opt", "/proc", "/run",  "/sbin", "/sys", "/tmp",  "/usr", "/var",   "/var/tmp",
+    "/",      "/bin",   "/boot",   "/dev", "/etc",     "/home",      "/lib",
+    "/lib32", "/lib64", "/libx32", "/opt", "/proc",    "/run",       "/sbin",
+    "/sys",   "/tmp",   "/usr",    "/var", "/var/tmp", "/usr/local", "/var/lib",
 };
 
 /* Nor can these, or anything below them: the system itself, or what the sandbox has of its own. */
 static const char *const no_workspace_below[] = {
-    "/boot",       "/dev",         "/etc",       "/proc",        "/sys",
-    "/usr/bin",    "/usr/sbin",    "/usr/lib",   "/usr/lib32",   "/usr/lib64",
-    "/usr/libx32", "/usr/libexec", "/usr/share", "/usr/include",
+    "/boot",           "/dev",           "/etc",
+    "/proc",           "/sys",           "/usr/bin",
+    "/usr/sbin",       "/usr/lib",       "/usr/lib32",
+    "/usr/lib64",      "/usr/libx32",    "/usr/libexec",
+    "/usr/share",      "/usr/include",   "/usr/local/bin",
+    "/usr/local/sbin", "/usr/local/lib", "/usr/local/libexec",
 };
 
 static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
@@ -105,8 +109,9 @@ int plan_check_workspace(const char *path, struct err *e)
     for (size_t i = 0; i < COUNT(no_workspace_below); i++) {
         /* /dev/shm is ordinary space. */
         if (path_is_below(path, no_workspace_below[i]) && strncmp(path, "/dev/shm/", 9) != 0)
-            return err_set(e, -EINVAL, "workspace '%s': nothing below %s can be a workspace", path,
-                           no_workspace_below[i]);
+            return err_set(e, -EINVAL,
+                           "workspace '%s': neither %s nor anything below it can be a workspace",
+                           path, no_workspace_below[i]);
     }
     return 0;
 }

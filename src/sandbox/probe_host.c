@@ -162,7 +162,7 @@ static int attempt_group_v1(struct probe_report *report)
     return 0;
 }
 
-#define UNTIL_THEN "until then limits are kept by rlimits and by watching"
+#define UNTIL_THEN "until then memory and processes cannot be limited this way"
 
 void probe_cgroup(struct probe_result *r)
 {

@@ -188,6 +188,7 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
     case WIRE_ENDED:
         outcome->ended = true;
         outcome->wait_status = message.code;
+        outcome->survivors = message.survivors;
         break;
     case WIRE_GONE:
         outcome->gone = true;

@@ -30,6 +30,7 @@ struct sandbox_outcome {
     bool gone;      /* nothing of the tree runs any more */
     bool timed_out; /* the guard killed it at its time limit */
     int wait_status;
+    uint32_t survivors; /* processes that outlived the program, and were killed */
     uint64_t cpu_us;
     uint64_t memory_peak_bytes;
     struct err err;

@@ -7,10 +7,14 @@
 #ifndef NACRE_SANDBOX_WIRE_H
 #define NACRE_SANDBOX_WIRE_H
 
+#include <signal.h>
 #include <stdint.h>
 
 /* 0, 1 and 2 are the program's own. */
 enum { WIRE_CONTROL_FD = 3, WIRE_PLAN_FD = 4 };
+
+/* From the guard to init: kill everything inside, reap it, and end. */
+#define WIRE_END_SIGNAL SIGTERM
 
 enum wire_kind {
     WIRE_NOTHING,
@@ -27,6 +31,7 @@ struct wire_message {
     uint32_t stage;
     int32_t code;
     uint32_t timed_out; /* WIRE_GONE: the guard killed it at its time limit */
+    uint32_t survivors; /* WIRE_ENDED: processes that were still there, and were killed */
     uint64_t cpu_us;
     uint64_t memory_peak_bytes;
     char text[512];

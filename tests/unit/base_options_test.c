@@ -292,7 +292,7 @@ static void test_help(struct buf *b)
              "  completions  print completions\n"
              "  test         judge\n"
              "\n"
-             "'nacre COMMAND --help' says more about a command\n",
+             "'nacre COMMAND --help' says more about a command; 'nacre --version'\n",
              "help: of the program, its text");
 
     buf_clear(b);

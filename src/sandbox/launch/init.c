@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,18 +129,76 @@ static pid_t start_program(struct launch *l, const struct program *p)
     return pid;
 }
 
-/* When the program ends, init does, and the kernel ends whatever the program left behind. */
+/*
+ * The guard's wish to end it all. The inside may send the signal, too, and is not heard: only from
+ * another pid namespace does it come without a sender.
+ */
+static volatile sig_atomic_t end_wanted;
+
+static void note_child(int number)
+{
+    (void)number; /* only wakes sigsuspend */
+}
+
+static void want_end(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    if (info->si_pid == 0)
+        end_wanted = 1;
+}
+
+static int watch_for_end(struct launch *l)
+{
+    struct sigaction action = {.sa_sigaction = want_end, .sa_flags = SA_SIGINFO};
+    sigset_t blocked;
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, WIRE_END_SIGNAL);
+    sigaddset(&blocked, SIGCHLD);
+    if (sigaction(WIRE_END_SIGNAL, &action, NULL) < 0 || signal(SIGCHLD, note_child) == SIG_ERR ||
+        sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
+        return err_errno(&l->err, -errno, "cannot watch for signals");
+    return 0;
+}
+
+/*
+ * Kills and reaps whatever is left, so that it is counted and its resources are known. No fork
+ * escapes a signal to all. Should init be killed instead, the kernel does the rest.
+ */
+static uint32_t end_everything(void)
+{
+    uint32_t count = 0;
+    kill(-1, SIGKILL);
+    for (;;) {
+        if (waitpid(-1, NULL, 0) > 0)
+            count++;
+        else if (errno != EINTR)
+            return count;
+    }
+}
+
+/* Reaps until the program ends, or the guard wants everything to end. */
 static _Noreturn void reap_until(pid_t program)
 {
+    sigset_t none;
+    sigemptyset(&none);
     for (;;) {
         int status;
-        pid_t pid = waitpid(-1, &status, 0);
-        if (pid == program) {
-            launch_report(WIRE_ENDED, NULL, status);
+        pid_t pid;
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+            if (pid != program)
+                continue;
+            struct wire_message message = {
+                .kind = WIRE_ENDED, .code = status, .survivors = end_everything()};
+            send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
             _exit(0);
         }
-        if (pid < 0 && errno != EINTR)
-            _exit(125);
+        if (end_wanted || (pid < 0 && errno == ECHILD)) {
+            end_everything();
+            _exit(0);
+        }
+        sigsuspend(&none);
     }
 }
 
@@ -155,7 +214,7 @@ _Noreturn void init_main(struct launch *l)
         launch_give_up(l);
     setsid();
     pid_t pid = start_program(l, &program);
-    if (pid < 0)
+    if (pid < 0 || watch_for_end(l) < 0)
         launch_give_up(l);
     /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
     close(WIRE_PLAN_FD);

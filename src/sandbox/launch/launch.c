@@ -19,6 +19,9 @@
 #include "base/fd.h"
 #include "sandbox/kernel_calls.h"
 
+/* How long init may take to end everything by itself, which tells us what it all used. */
+enum { ASK_MS = 1000 };
+
 static const struct {
     const char *name;
     uint64_t flag;
@@ -171,16 +174,21 @@ static void guard(struct launch *l, pid_t init, int pidfd)
     uint64_t start_ms = clock_monotonic_ms();
     struct pollfd watched[] = {{.fd = pidfd, .events = POLLIN},
                                {.fd = WIRE_CONTROL_FD, .events = POLLIN}};
-    bool timed_out = false, killed = false;
+    bool timed_out = false;
+    enum { NOT_YET, ASKED, KILLED } end = NOT_YET;
     while (!(watched[0].revents & POLLIN)) {
-        int r = poll(watched, 2, killed ? -1 : milliseconds_left(l, start_ms));
+        int wait_ms = end == NOT_YET ? milliseconds_left(l, start_ms) : end == ASKED ? ASK_MS : -1;
+        int r = poll(watched, 2, wait_ms);
         if (r < 0 && errno != EINTR)
             break;
-        timed_out = timed_out || (r == 0 && !killed);
-        if (!killed && (timed_out || watched[1].revents)) {
+        if (end == ASKED && r == 0) {
             kernel_pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+            end = KILLED;
+        } else if (end == NOT_YET && (r == 0 || watched[1].revents)) {
+            timed_out = r == 0;
+            kernel_pidfd_send_signal(pidfd, WIRE_END_SIGNAL, NULL, 0);
             watched[1].fd = -1;
-            killed = true;
+            end = ASKED;
         }
     }
 

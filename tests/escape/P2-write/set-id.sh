@@ -20,6 +20,12 @@ if [ "$(id -u)" = 0 ]; then
     nacre run -w theirs './attack set-id .; echo tried'
     is 'nor in a workspace of somebody else' "$(find theirs -type f -perm /6000)" ''
 fi
+nacre run -w ws 'touch p; chmod 755 p; chmod 1777 p; chmod 600 p; mkdir q; chmod 1777 q'
+exits 'control: every other mode can be given' 0
+if [ "$(id -u)" != 0 ]; then
+    nacre run -w ws 'mkdir shared && chmod 2775 shared && chmod -R u+rwX shared'
+    exits "a user's shared directory may have its set-group-id bit" 0
+fi
 nacre run -w ws 'cp /bin/bash e; setcap cap_sys_admin+ep e 2>/dev/null; setfattr -n security.capability -v 0sAAAAAgAgAAAAAAAAAAAAAAAAAAA= e 2>/dev/null; getfattr -d -m - e 2>/dev/null; true'
 is 'nor file capabilities' "$(getcap -r ws 2> /dev/null)" ''
 

@@ -21,7 +21,7 @@ prints 'nor is it anywhere in /proc' 'done'
 tag=$(unique)
 "$NACRE" run "sleep $tag; :" 2> /dev/null &
 pid=$!
-wait_until 10 alive "^sleep $tag"
+check 'control: it is up' wait_until 10 alive "^sleep $tag"
 for p in $(pgrep -P "$pid") $(pgrep -f "^sleep $tag"); do
     unlike "process $p has none of it" "$(tr '\0' ' ' < "/proc/$p/environ" 2>/dev/null)" "*$secret*"
 done

@@ -14,9 +14,6 @@ else
     like 'control: outside the key can be read' "$control" '*GOT the key by its number*'
     "$TOOLS/attack" keyring-hold "$NACRE" run './attack keyring-read SERIAL' > "$scratch/out" 2>&1
     is 'inside it cannot, nor changed' "$(cat "$scratch/out")" 'done'
-    "$TOOLS/attack" keyring-hold "$NACRE" run 'unshare -Ur ./attack keyring-read SERIAL 2>/dev/null; unshare -U ./attack keyring-read SERIAL 2>/dev/null; echo end' > "$scratch/out" 2>&1
-    unlike 'nor from another user namespace' "$(cat "$scratch/out")" '*GOT*'
-    like 'control: it was tried' "$(cat "$scratch/out")" '*end'
 fi
 nacre run 'cat /proc/keys /proc/key-users 2>/dev/null | wc -c'
 is 'no key is listed' "$out" 0

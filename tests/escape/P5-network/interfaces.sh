@@ -16,10 +16,8 @@ nacre run 'getent hosts example.com; timeout 3 bash -c "echo > /dev/tcp/1.1.1.1/
 like 'there is no way to anywhere' "$out" '*unreachable*'
 nacre run 'ip link add x type dummy 2>/dev/null && echo GOT; ip addr add 10.9.9.9/8 dev lo 2>/dev/null && echo GOT; ip link set lo down 2>/dev/null && echo GOT; echo done'
 prints 'its network cannot be changed' 'done'
+# vsock, for one, ignores network namespaces: a way to the hypervisor or to another machine.
 nacre run './attack families'
-unlike 'no raw socket' "$out" '*raw*'
-unlike 'no packet socket' "$out" '*family 17 *'
-# It ignores network namespaces: a way to the hypervisor or to another machine.
-unlike 'no vsock' "$out" '*family 40 *'
+prints 'no family but local, IP and netlink, and no raw socket' 'done'
 
 done_testing
