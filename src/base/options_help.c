@@ -92,7 +92,8 @@ int options_help_program(const struct command *const *commands, struct buf *out)
         fill_text(&row, (*commands)->summary);
         buf_append_byte(out, '\n');
     }
-    return buf_append_text(out, "\n'nacre COMMAND --help' says more about a command; 'nacre --version'\n");
+    return buf_append_text(
+        out, "\n'nacre COMMAND --help' says more about a command; 'nacre --version'\n");
 }
 
 static void append_label(struct buf *out, const struct option *o)

@@ -169,9 +169,10 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
         .timeout_ms = timeout_of(o),
     };
     r = plan_build(arena, &n->host, &request, ret, e);
-    if (r == 0)
-        *ret_workspace = w;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_workspace = w;
+    return 0;
 }
 
 /* How the run ended, as status and exit code. */
