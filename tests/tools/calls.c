@@ -20,12 +20,13 @@ static void refused(const char *name, long result, int error)
 
 static void try_core(const char *name, const struct rlimit *limit)
 {
-    struct rlimit is = {0};
+    struct rlimit before = {0}, is = {0};
+    getrlimit(RLIMIT_CORE, &before);
     syscall(SYS_prlimit64, 0, RLIMIT_CORE, limit, NULL);
     setrlimit(RLIMIT_CORE, limit);
     syscall(SYS_setrlimit, RLIMIT_CORE | 0xF00000000, limit);
     getrlimit(RLIMIT_CORE, &is);
-    if (is.rlim_cur != 1 || is.rlim_max != 1)
+    if (is.rlim_cur != before.rlim_cur || is.rlim_max != before.rlim_max)
         printf("GOT %s: the limit on core files is %llu\n", name, (unsigned long long)is.rlim_cur);
 }
 

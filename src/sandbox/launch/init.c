@@ -49,7 +49,12 @@ static int set_limit(struct launch *l, const struct plan_step *step)
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (strcmp(limits[i].name, step->text) != 0)
             continue;
-        const struct rlimit limit = {.rlim_cur = step->number[0], .rlim_max = step->number[0]};
+        /* Only root may lift a limit that the caller has; below it there is nothing to do. */
+        struct rlimit limit;
+        if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) == 0 &&
+            limit.rlim_max < step->number[0])
+            return 0;
+        limit.rlim_cur = limit.rlim_max = step->number[0];
         if (setrlimit((__rlimit_resource_t)limits[i].resource, &limit) < 0)
             return err_errno(&l->err, -errno, "cannot limit '%s'", step->text);
         return 0;
