@@ -278,15 +278,10 @@ static int attempt_subordinate_ids(struct probe_report *report)
         !own_range("/etc/subgid", &gids, &gid_count))
         return probe_wrong(report, "no range for this user in /etc/subuid and /etc/subgid");
 
-    pid_t holder = probe_fork(CLONE_NEWUSER);
-    if (holder == 0)
-        for (;;)
-            pause();
-    int r = probe_step(report, "clone", holder);
-    if (r < 0) {
-        report->first = PROBE_USER_NAMESPACE;
+    pid_t holder;
+    int r = probe_hold_userns(report, &holder);
+    if (r < 0)
         return r;
-    }
     r = map_range(report, "newuidmap failed to map the range", uid_program, holder, geteuid(), uids,
                   uid_count);
     if (r >= 0)

@@ -37,6 +37,9 @@ int probe_try(unsigned long namespaces, int (*attempt)(struct probe_report *repo
 /* For attempts: notes the step when `result` is below 0, and turns it into a negative errno. */
 int probe_step(struct probe_report *report, const char *step, int result);
 
+/* A user namespace, held by a process that only waits to be killed. */
+int probe_hold_userns(struct probe_report *report, pid_t *ret_holder);
+
 /* For attempts: the same for a call that worked but did not do what it should. */
 int probe_wrong(struct probe_report *report, const char *step);
 

@@ -173,3 +173,18 @@ int probe_try(unsigned long namespaces, int (*attempt)(struct probe_report *repo
     }
     return code;
 }
+
+int probe_hold_userns(struct probe_report *report, pid_t *ret_holder)
+{
+    pid_t holder = probe_fork(CLONE_NEWUSER);
+    if (holder == 0)
+        for (;;)
+            pause();
+    int r = probe_step(report, "clone", holder);
+    if (r < 0) {
+        report->first = PROBE_USER_NAMESPACE;
+        return r;
+    }
+    *ret_holder = holder;
+    return 0;
+}

@@ -269,15 +269,10 @@ void probe_overlay(struct probe_result *r)
 /* A user namespace to map to: held by a process that exists only for it. */
 static int open_map(struct probe_report *report)
 {
-    pid_t holder = probe_fork(CLONE_NEWUSER);
-    if (holder == 0)
-        for (;;)
-            pause();
-    int r = probe_step(report, "clone", holder);
-    if (r < 0) {
-        report->first = PROBE_USER_NAMESPACE;
+    pid_t holder;
+    int r = probe_hold_userns(report, &holder);
+    if (r < 0)
         return r;
-    }
 
     static const char *const maps[] = {"uid_map", "gid_map"};
     char path[64];

@@ -149,7 +149,8 @@ static void want_end(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)context;
-    if (info->si_pid == 0)
+    /* A queued signal says of its sender what it likes; the kernel speaks for a plain one. */
+    if (info->si_code == SI_USER && info->si_pid == 0)
         end_wanted = 1;
 }
 

@@ -15,6 +15,17 @@ exits 'SIGSTOP does not keep it from ending' 3
 check 'nor from ending soon' test $((SECONDS - start)) -lt 20
 nacre run './attack trace 1; head -c 1 /proc/1/mem; cat /proc/1/syscall /proc/1/stack; gdb -p 1 -batch 2>/dev/null; echo done'
 is 'its memory is closed (L4)' "$out" $'done\ndone'
+# The signal with which the guard ends everything, plain and with a forged sender.
+cat > forge.py << 'P'
+import ctypes, os, platform, signal, struct
+os.kill(1, signal.SIGTERM)
+number = {"x86_64": 129, "aarch64": 138}[platform.machine()]
+for code in (-1, -6, 0, 128):
+    info = struct.pack("iiiiii", signal.SIGTERM, 0, code, 0, 0, 0).ljust(128, b"\0")
+    ctypes.CDLL(None).syscall(number, 1, signal.SIGTERM, info)
+P
+nacre run 'python3 forge.py; sleep 0.3; echo alive'
+prints 'nobody inside can speak for the guard' alive
 # Process 1 reaps: orphans do not pile up.
 nacre run 'for i in $(seq 50); do (sleep 0.05 & ); done; sleep 1; ps -eo stat= | grep -c Z'
 is 'orphans are reaped' "$out" 0
