@@ -9,8 +9,8 @@ VARIANT ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-ROOMS := base plan sandbox run engine cli
-LIBRARY_ROOMS := base plan sandbox run engine
+ROOMS := base shell plan sandbox run engine cli
+LIBRARY_ROOMS := base shell plan sandbox run engine
 
 VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
 SONAME  := libnacre.so.0

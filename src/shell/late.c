@@ -1,0 +1,219 @@
+/*
+ * Text that bash keeps as it stands and reads once more when it gets there: arithmetic, subscripts,
+ * offsets, and what follows an operator in ${…} within double quotes.
+ *
+ * It is kept as it stands here, too, with the expansions in it parsed, for those take place
+ * whatever the quotes around them (within double quotes a single quote is but a character). bash
+ * looks at such text twice, with two rules for where it ends: first it pairs quotes and counts
+ * brackets, then it expands. What would end at different places is refused.
+ */
+#include <string.h>
+
+#include "shell/parser.h"
+
+/*
+ * '…' is skipped by the first look. By the second it is a quote in a pattern, and otherwise but a
+ * character: then nothing that could be expanded may be in it.
+ */
+static void late_single(struct parser *p, struct parts *parts, enum late_kind kind)
+{
+    const char *at = p->at + 1;
+    bool pattern = kind == LATE_PATTERN && !p->now.in_document;
+    for (; *at != '\''; at++) {
+        if (!*at)
+            parser_refuse(p, p->at, "no ' closes this (within late text quotes must pair)");
+        bool opens = *at == '$' && at[1] && strchr("({['\"", at[1]);
+        if (pattern ? opens || *at == '`' || (*at == '\\' && at[1] == '\n')
+                    : strchr("$`\\\"", *at) != NULL)
+            parser_refuse(p, at, "'%c' in single quotes within arithmetic or a quoted expansion",
+                          *at);
+    }
+    parts_add_text(p, parts, SHELL_TEXT, p->at, (size_t)(at + 1 - p->at), p->at, at + 1);
+    p->at = at + 1;
+}
+
+/*
+ * $'…' as it stands. bash decodes it at the first look; behind an operator that takes no pattern
+ * the result is text like any other, which must have nothing left to expand.
+ */
+static void late_ansi(struct parser *p, struct parts *parts, enum late_kind kind)
+{
+    const char *from = p->at, *at = from + 2;
+    if ((kind != LATE_PATTERN && kind != LATE_OPERAND) || p->now.in_document)
+        parser_refuse(p, from, "'$'' within arithmetic, a subscript or a here-document");
+    for (; *at != '\''; at++) {
+        if (!*at)
+            parser_refuse(p, from, "no ' closes this");
+        bool live = strchr("$`\"}{", *at) || (*at == '\\' && !(at[1] && strchr("nrtabefv", at[1])));
+        if (kind == LATE_OPERAND && live)
+            parser_refuse(p, at, "'%c' in $'' within a quoted expansion", *at);
+        if (*at == '\\' && at[1])
+            at++;
+    }
+    parts_add_text(p, parts, SHELL_TEXT, from, (size_t)(at + 1 - from), from, at + 1);
+    p->at = at + 1;
+}
+
+static void late_escape(struct parser *p, struct parts *parts, const char *from)
+{
+    if (!p->at[1])
+        parser_refuse(p, from, "a backslash with nothing behind it");
+    if (p->at[1] != '\n')
+        parts_add_text(p, parts, SHELL_TEXT, p->at, 2, p->at, p->at + 2);
+    p->at += 2;
+}
+
+/* "…" with its quotes as text and its expansions parsed. */
+static void late_double(struct parser *p, struct parts *parts)
+{
+    const char *from = p->at;
+    char guard = p->now.late_guard;
+    p->now.late_guard = 0;
+    parts_add_text(p, parts, SHELL_TEXT, p->at, 1, from, p->at + 1);
+    p->at++;
+    for (;;) {
+        const char *start = p->at;
+        while (!char_is(*p->at, CHAR_QUOTE_STOP))
+            p->at++;
+        if (p->at > start)
+            parts_add_text(p, parts, SHELL_TEXT, start, (size_t)(p->at - start), start, p->at);
+        if (!*p->at)
+            parser_refuse(p, from, "no \" closes this");
+        if (*p->at == '"')
+            break;
+        if (*p->at == '\\')
+            late_escape(p, parts, from);
+        else if (*p->at == '`')
+            scan_backquote(p, parts, IN_LATE);
+        else if (behind(p->at)[0] == '"' || behind(p->at)[0] == '\'') {
+            parts_add_text(p, parts, SHELL_TEXT, p->at, 1, p->at, p->at + 1);
+            p->at++;
+        } else
+            scan_dollar(p, parts, IN_LATE);
+    }
+    parts_add_text(p, parts, SHELL_TEXT, p->at, 1, p->at, p->at + 1);
+    p->at++;
+    p->now.late_guard = guard;
+}
+
+/* Whether `c` is one of the pair whose count the text around depends on. */
+static bool is_guarded(char guard, char c)
+{
+    return (guard == '(' && (c == '(' || c == ')')) || (guard == '[' && (c == '[' || c == ']'));
+}
+
+/*
+ * To find where a command within arithmetic or a subscript ends, bash counts parentheses, those of
+ * `case` patterns too. Where they do not pair, it would run the text as a command.
+ */
+static void check_pairs(struct parser *p, const char *from, const char *to)
+{
+    unsigned count = 0;
+    for (const char *at = from; at < to; at++) {
+        if (*at == '\\') {
+            at++;
+        } else if (*at == '\'') {
+            at = memchr(at + 1, '\'', (size_t)(to - at - 1));
+        } else if (*at == '"') {
+            for (at++; at < to && *at != '"'; at++)
+                at += *at == '\\';
+        } else if (*at == '(') {
+            count++;
+        } else if (*at == ')' && !count--) {
+            parser_refuse(p, at, "a ')' without its '(' in a command within arithmetic");
+        }
+        if (!at || at >= to)
+            parser_refuse(p, from, "quotes that do not pair within arithmetic");
+    }
+    if (count)
+        parser_refuse(p, from, "a '(' without its ')' in a command within arithmetic");
+}
+
+static const struct {
+    char open, close; /* no `open`: the first `close` ends it */
+    bool arith;
+} KINDS[] = {
+    [LATE_ARITH] = {'(', ')', true},      [LATE_BRACKETS] = {'[', ']', true},
+    [LATE_SUBSCRIPT] = {'[', ']', false}, [LATE_OPERAND] = {0, '}', false},
+    [LATE_PATTERN] = {0, '}', false},
+};
+
+struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *from)
+{
+    struct parts parts = {0};
+    char open = KINDS[kind].open, close = KINDS[kind].close, guard = p->now.late_guard;
+    bool arith = KINDS[kind].arith;
+    unsigned depth = 0, parens = 0;
+    const char *start_of_all = p->at;
+    bool outer_command = p->now.late_command;
+    parser_enter(p, from);
+    p->now.late_command = false;
+    if (arith)
+        p->now.late_guard = open;
+    for (;;) {
+        const char *start = p->at;
+        while (!char_is(*p->at, CHAR_LATE_STOP))
+            p->at++;
+        if (p->at > start)
+            parts_add_text(p, &parts, SHELL_TEXT, start, (size_t)(p->at - start), start, p->at);
+        char c = *p->at;
+        if (!c)
+            parser_refuse(p, from, "no '%c' closes this", close);
+        if (c == close && !depth)
+            break;
+        switch (c) {
+        case '\\':
+            late_escape(p, &parts, from);
+            continue;
+        case '\'':
+            late_single(p, &parts, kind);
+            continue;
+        case '"':
+            late_double(p, &parts);
+            continue;
+        case '`':
+            scan_backquote(p, &parts, IN_LATE);
+            continue;
+        case '$':
+            if (p->at[1] == '\'')
+                late_ansi(p, &parts, kind);
+            else
+                scan_dollar(p, &parts, IN_LATE);
+            continue;
+        case '<':
+        case '>':
+            if (!arith && behind(p->at)[0] == '(')
+                parser_refuse(p, p->at,
+                              "a process substitution in a quoted expansion or subscript");
+            break;
+        case '}':
+            if (kind == LATE_SUBSCRIPT)
+                parser_refuse(p, p->at, "a brace within a subscript");
+            break;
+        default:
+            break;
+        }
+        if (open && c == open)
+            depth++;
+        else if (c == close)
+            depth--;
+        /* $[…] is shown as $((…)): its parentheses must pair, too. */
+        if (kind == LATE_BRACKETS) {
+            parens += c == '(';
+            if (c == ')' && !parens--)
+                parser_refuse(p, p->at, "a ')' without its '(' in arithmetic");
+        }
+        if (!arith && is_guarded(guard, c) && !(kind == LATE_SUBSCRIPT && guard == '['))
+            parser_refuse(p, p->at, "'%c' in an expansion within arithmetic", c);
+        parts_add_text(p, &parts, SHELL_TEXT, p->at, 1, p->at, p->at + 1);
+        p->at++;
+    }
+    if (parens)
+        parser_refuse(p, from, "a '(' without its ')' in arithmetic");
+    if (p->now.late_command && open)
+        check_pairs(p, start_of_all, p->at);
+    parser_leave(p);
+    p->now.late_guard = guard;
+    p->now.late_command |= outer_command;
+    return parts.first;
+}

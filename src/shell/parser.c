@@ -1,0 +1,516 @@
+/* Lists, pipelines, simple commands, and the frame of one reading; see parser.h. */
+#include "shell/parser.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- places and refusals ---------------------------------------------------------------------- */
+
+uint32_t parser_place(const struct parser *p, const char *at)
+{
+    size_t offset = (size_t)(at - p->text);
+    return p->map ? p->map[offset] : p->base + (uint32_t)offset;
+}
+
+struct shell_span parser_span(const struct parser *p, const char *from, const char *to)
+{
+    return (struct shell_span){parser_place(p, from), parser_place(p, to)};
+}
+
+static void set_place(struct shell_error *error, const char *source, uint32_t offset)
+{
+    const char *line = source, *at = source + offset;
+    error->line = 1;
+    for (const char *next; (next = memchr(line, '\n', (size_t)(at - line))); line = next + 1)
+        error->line++;
+    error->offset = offset;
+    error->column = 1;
+    for (const char *c = line; c < at; c++)
+        error->column += ((unsigned char)*c & 0xc0) != 0x80;
+}
+
+_Noreturn void parser_refuse(struct parser *p, const char *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->error->message, sizeof(p->error->message), format, args);
+    va_end(args);
+    p->error->code = -EINVAL;
+    set_place(p->error, p->source, parser_place(p, at));
+    longjmp(p->refused, 1);
+}
+
+void *parser_alloc(struct parser *p, size_t size)
+{
+    void *memory = arena_alloc(p->arena, size);
+    if (!memory) {
+        snprintf(p->error->message, sizeof(p->error->message), "not enough memory for this text");
+        p->error->code = -ENOMEM;
+        set_place(p->error, p->source, parser_place(p, p->at));
+        longjmp(p->refused, 1);
+    }
+    return memory;
+}
+
+void parser_enter(struct parser *p, const char *at)
+{
+    if (++p->depth > SHELL_DEPTH_MAX)
+        parser_refuse(p, at, "nested more than %d deep", SHELL_DEPTH_MAX);
+}
+
+/* --- a text within the text ------------------------------------------------------------------- */
+
+static struct reading fresh_reading(const struct reading *outer)
+{
+    return (struct reading){.last = TOKEN_START, .in_command = outer->in_command};
+}
+
+void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_t len,
+                 const uint32_t *map, uint32_t base)
+{
+    *saved = (struct inner){p->text, p->at, p->end, p->map, p->base, p->now};
+    p->text = p->at = bytes;
+    p->end = bytes + len;
+    p->map = map;
+    p->base = base;
+    p->now = fresh_reading(&saved->now);
+    p->now.pending_tail = &p->now.pending;
+}
+
+void parser_pop(struct parser *p, const struct inner *saved)
+{
+    p->text = saved->text;
+    p->at = saved->at;
+    p->end = saved->end;
+    p->map = saved->map;
+    p->base = saved->base;
+    p->now = saved->now;
+    /* A copy's own list may have been empty: its tail pointed into the state that was replaced. */
+    if (!p->now.pending)
+        p->now.pending_tail = &p->now.pending;
+}
+
+struct shell_list *parse_substitution(struct parser *p, const char *open)
+{
+    parser_enter(p, open);
+    struct reading outer = p->now;
+    p->now = fresh_reading(&outer);
+    p->now.pending_tail = &p->now.pending;
+    p->now.in_command++;
+
+    struct shell_list *list = parse_list(p, LIST_MAY_BE_EMPTY);
+    if (peek_kind(p) == TOKEN_END)
+        parser_refuse(p, open, "no ')' closes this");
+    if (peek_kind(p) != TOKEN_CLOSE)
+        unexpected(p, "')'");
+    if (p->now.pending)
+        parser_refuse(p, p->now.pending->at,
+                      "the body of this here-document is not inside the substitution");
+    p->at = p->now.token.to;
+
+    p->now = outer;
+    if (!p->now.pending)
+        p->now.pending_tail = &p->now.pending;
+    parser_leave(p);
+    return list;
+}
+
+/* --- simple commands and redirections --------------------------------------------------------- */
+
+static const struct {
+    enum token_kind token;
+    enum shell_redirect_kind kind;
+    uint8_t fd;
+} REDIRECTIONS[] = {
+    {TOKEN_LESS, SHELL_REDIRECT_IN, 0},
+    {TOKEN_GREATER, SHELL_REDIRECT_OUT, 1},
+    {TOKEN_APPEND, SHELL_REDIRECT_APPEND, 1},
+    {TOKEN_CLOBBER, SHELL_REDIRECT_CLOBBER, 1},
+    {TOKEN_BOTH_WAYS, SHELL_REDIRECT_BOTH_WAYS, 0},
+    {TOKEN_DUP_IN, SHELL_REDIRECT_DUP_IN, 0},
+    {TOKEN_DUP_OUT, SHELL_REDIRECT_DUP_OUT, 1},
+    {TOKEN_ALL, SHELL_REDIRECT_ALL, 1},
+    {TOKEN_ALL_APPEND, SHELL_REDIRECT_ALL_APPEND, 1},
+    {TOKEN_STRING, SHELL_REDIRECT_STRING, 0},
+    {TOKEN_DOCUMENT, SHELL_REDIRECT_DOCUMENT, 0},
+    {TOKEN_DOCUMENT_DASH, SHELL_REDIRECT_DOCUMENT, 0},
+};
+
+static struct shell_redirect *parse_redirect(struct parser *p)
+{
+    struct shell_redirect *redirect = parser_alloc(p, sizeof(*redirect));
+    struct token first = take(p), operator= first;
+    bool has_fd = first.kind == TOKEN_FD;
+    if (has_fd)
+        operator= take(p);
+
+    size_t row = 0;
+    while (REDIRECTIONS[row].token != operator.kind)
+        row++;
+    redirect->kind = REDIRECTIONS[row].kind;
+    redirect->fd = REDIRECTIONS[row].fd;
+    if (has_fd) {
+        redirect->has_fd = !first.fd_name.len;
+        redirect->fd = first.fd_name.len ? 0 : first.fd;
+        redirect->fd_name = first.fd_name;
+    }
+
+    const struct token *target = peek(p);
+    const char *to = target->to;
+    if (target->kind == TOKEN_DASH) {
+        struct parts parts = {0};
+        parts_add_text(p, &parts, SHELL_TEXT, target->from, 1, target->from, target->to);
+        redirect->target = (struct shell_word){.span = parser_span(p, target->from, target->to),
+                                               .parts = parts.first};
+    } else if (target->kind == TOKEN_WORD) {
+        redirect->target = *target->word;
+    } else {
+        unexpected(p, redirect->kind == SHELL_REDIRECT_DOCUMENT ? "a here-document's delimiter"
+                                                                : "the target of a redirection");
+    }
+    redirect->span = parser_span(p, first.from, to);
+    if (redirect->kind == SHELL_REDIRECT_DOCUMENT)
+        add_document(p, redirect, operator.kind == TOKEN_DOCUMENT_DASH, operator.from);
+    take(p);
+    return redirect;
+}
+
+struct shell_redirect *parse_redirects(struct parser *p)
+{
+    struct shell_redirect *first = NULL, **tail = &first;
+    while (is_redirection(peek_kind(p))) {
+        *tail = parse_redirect(p);
+        tail = &(*tail)->next;
+    }
+    return first;
+}
+
+/* A simple command, of which the first word may have been taken already. */
+struct shell_command *parse_simple_from(struct parser *p, struct shell_word *first,
+                                        const char *from)
+{
+    struct shell_command *command = parser_alloc(p, sizeof(*command));
+    command->kind = SHELL_SIMPLE;
+    struct shell_word **words = &command->simple.words;
+    struct shell_assignment **assignments = &command->simple.assignments;
+    struct shell_redirect **redirects = &command->redirects;
+    if (first) {
+        *words = first;
+        words = &first->next;
+    }
+
+    for (;;) {
+        const struct token *token = peek(p);
+        if (token->kind == TOKEN_WORD) {
+            *words = token->word;
+            words = &token->word->next;
+            p->now.leading_redirects = false;
+            take(p);
+        } else if (token->kind == TOKEN_ASSIGNMENT) {
+            *assignments = token->assignment;
+            assignments = &token->assignment->next;
+            p->now.leading_redirects = false;
+            take(p);
+        } else if (is_redirection(token->kind)) {
+            *redirects = parse_redirect(p);
+            redirects = &(*redirects)->next;
+            /* What follows may still be an assignment or the command's name. */
+            if (!command->simple.words && !command->simple.assignments)
+                p->now.leading_redirects = true;
+        } else {
+            break;
+        }
+    }
+    p->now.leading_redirects = false;
+    command->span = parser_span(p, from, p->now.taken_to);
+    return command;
+}
+
+static struct shell_command *parse_command(struct parser *p)
+{
+    const struct token *token = peek(p);
+    const char *from = token->from;
+    struct shell_command *command;
+    parser_enter(p, from);
+    switch (token->kind) {
+    case TOKEN_FUNCTION:
+    case TOKEN_COPROC:
+        command = token->kind == TOKEN_FUNCTION ? parse_function(p, NULL, from) : parse_coproc(p);
+        break;
+    case TOKEN_WORD: {
+        struct shell_word *word = token->word;
+        take(p);
+        if (peek_kind(p) == TOKEN_OPEN)
+            command = parse_function(p, word, from);
+        else
+            command = parse_simple_from(p, word, from);
+        break;
+    }
+    default:
+        if (is_compound(token->kind))
+            command = parse_compound(p);
+        else if (token->kind == TOKEN_ASSIGNMENT || is_redirection(token->kind))
+            command = parse_simple_from(p, NULL, from);
+        else
+            unexpected(p, "a command");
+    }
+    parser_leave(p);
+    return command;
+}
+
+/* --- pipelines and lists ---------------------------------------------------------------------- */
+
+/* `time` and `!` before a pipeline, in any order and number; true when there was one. */
+static bool parse_prefixes(struct parser *p, struct shell_pipeline *pipeline)
+{
+    bool any = false;
+    /* bash's first look at $(time …) takes `time` for a word: only what reads the same then. */
+    bool starts_substitution =
+        p->now.in_command && p->now.before == TOKEN_START && peek_kind(p) == TOKEN_TIME;
+    for (;; any = true) {
+        switch (peek_kind(p)) {
+        case TOKEN_BANG:
+            take(p);
+            pipeline->negated = !pipeline->negated;
+            break;
+        case TOKEN_TIME:
+            take(p);
+            if (pipeline->timing == SHELL_NOT_TIMED)
+                pipeline->timing = SHELL_TIMED;
+            break;
+        case TOKEN_TIME_POSIX:
+        case TOKEN_TIME_END:
+            take(p);
+            pipeline->timing = SHELL_TIMED_POSIX;
+            break;
+        default:
+            if (starts_substitution && peek_kind(p) != TOKEN_WORD)
+                parser_refuse(p, peek(p)->from,
+                              "only a simple command may follow 'time' at the "
+                              "start of a substitution");
+            return any;
+        }
+    }
+}
+
+static struct shell_pipeline *parse_pipeline(struct parser *p)
+{
+    struct shell_pipeline *pipeline = parser_alloc(p, sizeof(*pipeline));
+    const char *from = peek(p)->from;
+    if (parse_prefixes(p, pipeline)) {
+        enum token_kind kind = peek_kind(p);
+        if (kind == TOKEN_NEWLINE || kind == TOKEN_SEMICOLON || kind == TOKEN_END) {
+            pipeline->commands = parser_alloc(p, sizeof(*pipeline->commands));
+            pipeline->commands->span = pipeline->span = parser_span(p, from, p->now.taken_to);
+            return pipeline;
+        }
+    }
+
+    struct shell_command **tail = &pipeline->commands;
+    for (;;) {
+        *tail = parse_command(p);
+        enum token_kind kind = peek_kind(p);
+        if (kind != TOKEN_PIPE && kind != TOKEN_PIPE_BOTH)
+            break;
+        (*tail)->error_too = kind == TOKEN_PIPE_BOTH;
+        tail = &(*tail)->next;
+        take(p);
+        skip_newlines(p);
+    }
+    pipeline->span = parser_span(p, from, p->now.taken_to);
+    return pipeline;
+}
+
+static struct shell_item *parse_item(struct parser *p)
+{
+    struct shell_item *item = parser_alloc(p, sizeof(*item));
+    struct shell_pipeline **tail = &item->pipelines;
+    for (;;) {
+        *tail = parse_pipeline(p);
+        enum token_kind kind = peek_kind(p);
+        if (kind != TOKEN_AND && kind != TOKEN_OR)
+            return item;
+        (*tail)->or_next = kind == TOKEN_OR;
+        tail = &(*tail)->next;
+        take(p);
+        skip_newlines(p);
+    }
+}
+
+static bool starts_command(enum token_kind kind)
+{
+    switch (kind) {
+    case TOKEN_WORD:
+    case TOKEN_ASSIGNMENT:
+    case TOKEN_FUNCTION:
+    case TOKEN_COPROC:
+    case TOKEN_TIME:
+    case TOKEN_BANG:
+        return true;
+    default:
+        return is_redirection(kind) || is_compound(kind);
+    }
+}
+
+static void parse_item_end(struct parser *p, struct shell_item *item)
+{
+    switch (peek_kind(p)) {
+    case TOKEN_SEMICOLON:
+        item->end = SHELL_END_SEMICOLON;
+        break;
+    case TOKEN_AMPERSAND:
+        item->end = SHELL_END_BACKGROUND;
+        break;
+    case TOKEN_NEWLINE:
+        item->end = SHELL_END_NEWLINE;
+        break;
+    default:
+        return;
+    }
+    take(p);
+    item->line_ends = item->end == SHELL_END_NEWLINE;
+}
+
+struct shell_list *parse_list(struct parser *p, enum list_kind kind)
+{
+    skip_newlines(p);
+    const char *from = peek(p)->from;
+    if (!starts_command(peek_kind(p))) {
+        if (kind == LIST_MAY_BE_EMPTY)
+            return NULL;
+        unexpected(p, "a command");
+    }
+    struct shell_list *list = parser_alloc(p, sizeof(*list));
+    struct shell_item **tail = &list->items;
+    do {
+        struct shell_item *item = *tail = parse_item(p);
+        tail = &item->next;
+        parse_item_end(p, item);
+        if (item->end == SHELL_END_NONE)
+            break;
+        if (peek_kind(p) == TOKEN_NEWLINE)
+            item->line_ends = true;
+        skip_newlines(p);
+    } while (starts_command(peek_kind(p)));
+    list->span = parser_span(p, from, p->now.taken_to);
+    return list;
+}
+
+/* Whether this line turns extended globs on or off for the lines that follow. */
+static void note_extglob(struct parser *p, const struct shell_item *item)
+{
+    const struct shell_command *command = item->pipelines->commands;
+    const struct shell_word *word = command->simple.words;
+    if (command->kind != SHELL_SIMPLE || command->next || command->simple.assignments ||
+        item->end == SHELL_END_BACKGROUND || !word || !word_is_text(word, "shopt") || !word->next)
+        return;
+    word = word->next;
+    bool on = word_is_text(word, "-s");
+    if (!on && !word_is_text(word, "-u"))
+        return;
+    while ((word = word->next)) {
+        if (word_is_text(word, "extglob"))
+            p->extglob = on;
+    }
+}
+
+/* As bash reads a script: line after line, each read whole before it runs. */
+struct shell_list *parse_script(struct parser *p)
+{
+    const char *from = p->at;
+    struct shell_list *list = parser_alloc(p, sizeof(*list));
+    struct shell_item **tail = &list->items, *line = NULL;
+    skip_newlines(p);
+    while (peek_kind(p) != TOKEN_END) {
+        struct shell_item *item = *tail = parse_item(p);
+        tail = &item->next;
+        parse_item_end(p, item);
+        if (!line)
+            line = item;
+        enum token_kind next = item->end == SHELL_END_NEWLINE ? TOKEN_NEWLINE : peek_kind(p);
+        if (next == TOKEN_NEWLINE || next == TOKEN_END) {
+            item->line_ends = next == TOKEN_NEWLINE;
+            if (p->text == p->source) {
+                for (; line; line = line->next)
+                    note_extglob(p, line);
+            }
+            line = NULL;
+            skip_newlines(p);
+        } else if (item->end == SHELL_END_NONE) {
+            unexpected(p, "';' or the end of the line");
+        }
+    }
+    if (p->now.pending)
+        parser_refuse(p, p->now.pending->at, "this here-document has no body");
+    list->span = parser_span(p, from, p->now.taken_to ? p->now.taken_to : from);
+    return list;
+}
+
+/* --- a whole text ----------------------------------------------------------------------------- */
+
+/* Bytes that bash uses for itself, or cannot be given at all, wherever they stand. */
+static void refuse_bytes(struct parser *p, size_t len)
+{
+    static const struct {
+        char byte;
+        const char *name;
+    } FORBIDDEN[] = {{0, "a NUL byte"}, {1, "a byte 0x01"}, {127, "a byte 0x7f"}};
+    for (size_t i = 0; i < sizeof(FORBIDDEN) / sizeof(*FORBIDDEN); i++) {
+        const char *at = memchr(p->source, FORBIDDEN[i].byte, len);
+        if (at)
+            parser_refuse(p, at, "%s may not stand in a command", FORBIDDEN[i].name);
+    }
+}
+
+int shell_parse(struct arena *arena, const char *text, size_t len, const struct shell_tree **ret,
+                struct shell_error *error)
+{
+    *error = (struct shell_error){.line = 1, .column = 1};
+    if (len > SHELL_TEXT_MAX) {
+        snprintf(error->message, sizeof(error->message), "longer than %d bytes", SHELL_TEXT_MAX);
+        return error->code = -E2BIG;
+    }
+    struct parser p = {.arena = arena, .error = error, .source = ""};
+    p.text = p.at = p.source;
+    if (setjmp(p.refused))
+        return error->code;
+
+    char *source = parser_alloc(&p, len + 1);
+    memcpy(source, text, len);
+    p.source = p.text = p.at = source;
+    p.end = source + len;
+    p.now.last = TOKEN_START;
+    p.now.pending_tail = &p.now.pending;
+    refuse_bytes(&p, len);
+
+    struct shell_tree *tree = parser_alloc(&p, sizeof(*tree));
+    tree->source = (struct shell_text){source, (uint32_t)len};
+    tree->list = parse_script(&p);
+    *ret = tree;
+    return 0;
+}
+
+void shell_error_show(const struct shell_error *error, const char *text, size_t len,
+                      struct buf *out)
+{
+    enum { BEFORE = 60, AFTER = 40 }; /* bytes of a long line around the place */
+    size_t at = error->offset < len ? error->offset : len;
+    size_t from = at, to = at;
+    while (from > 0 && text[from - 1] != '\n' && at - from < BEFORE)
+        from--;
+    while (to < len && text[to] != '\n' && to - at < AFTER)
+        to++;
+    buf_append_text(out, "  ");
+    for (size_t i = from; i < to; i++) {
+        char c = text[i];
+        buf_append_byte(out, ((unsigned char)c < ' ' && c != '\t') || c == 127 ? '?' : c);
+    }
+    buf_append_text(out, "\n  ");
+    for (size_t i = from; i < at; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            buf_append_byte(out, text[i] == '\t' ? '\t' : ' ');
+    }
+    buf_append_text(out, "^\n");
+}

@@ -1,0 +1,552 @@
+/* Commands in canonical form; see render.h. */
+#include "shell/render.h"
+
+#include <string.h>
+
+struct document {
+    const char *body;
+    size_t len;
+    const char *delimiter;
+    size_t delimiter_len;
+    struct document *next;
+};
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static uint32_t count_lines(const char *from, const char *to)
+{
+    uint32_t count = 0;
+    for (; (from = memchr(from, '\n', (size_t)(to - from))); from++)
+        count++;
+    return count;
+}
+
+/* Calls come nearly in the order of the text, so that each byte is looked at about once. */
+static uint32_t source_line(struct render *r, uint32_t offset)
+{
+    if (offset >= r->source_at)
+        r->source_line += count_lines(r->source + r->source_at, r->source + offset);
+    else
+        r->source_line -= count_lines(r->source + offset, r->source + r->source_at);
+    r->source_at = offset;
+    return r->source_line;
+}
+
+static uint32_t out_line(struct render *r)
+{
+    r->out_line += count_lines(r->out->data + r->out_at, r->out->data + r->out->len);
+    r->out_at = r->out->len;
+    return r->out_line;
+}
+
+static bool is_ahead(struct render *r, uint32_t offset)
+{
+    return r->keep_lines && source_line(r, offset) > out_line(r);
+}
+
+void render_join_lines(struct render *r, uint32_t offset)
+{
+    if (!r->keep_lines)
+        return;
+    uint32_t line = source_line(r, offset);
+    for (uint32_t at = out_line(r); at < line; at++)
+        buf_append_text(r->out, "\\\n");
+}
+
+/* --- here-documents --------------------------------------------------------------------------- */
+
+static void flush_documents(struct render *r)
+{
+    for (const struct document *document = r->documents; document; document = document->next) {
+        buf_append(r->out, document->body, document->len);
+        buf_append(r->out, document->delimiter, document->delimiter_len);
+        buf_append_byte(r->out, '\n');
+    }
+    r->documents = NULL;
+    r->documents_tail = &r->documents;
+}
+
+/* A newline where one may stand, and empty lines up to the line of `offset`. */
+static void newline(struct render *r, uint32_t offset)
+{
+    buf_append_byte(r->out, '\n');
+    flush_documents(r);
+    if (!r->keep_lines)
+        return;
+    uint32_t line = source_line(r, offset);
+    for (uint32_t at = out_line(r); at < line; at++)
+        buf_append_byte(r->out, '\n');
+}
+
+/* A space, or a new line if the source has one here. */
+static void space(struct render *r, uint32_t offset)
+{
+    if (is_ahead(r, offset))
+        newline(r, offset);
+    else
+        buf_append_byte(r->out, ' ');
+}
+
+/* Whether a line of the body would be taken for its end. */
+static bool has_end(const struct document *document, bool in_command)
+{
+    const char *at = document->body, *end = at + document->len;
+    while (at < end) {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        line = line ? line : end;
+        size_t len = (size_t)(line - at);
+        if (len >= document->delimiter_len &&
+            !memcmp(at, document->delimiter, document->delimiter_len) &&
+            (len == document->delimiter_len || (in_command && memchr(at, ')', len))))
+            return true;
+        at = line + 1;
+    }
+    return false;
+}
+
+/* The body as it will stand, rendered ahead: its delimiter depends on it. */
+static void render_body(struct render *r, const struct shell_redirect *redirect,
+                        struct document *document)
+{
+    const struct shell_part *part = redirect->target.parts;
+    if (redirect->quoted) {
+        if (part) {
+            document->body = part->text.bytes;
+            document->len = part->text.len;
+        }
+        return;
+    }
+    struct buf body;
+    buf_init(&body, r->out->allocator, r->out->max);
+    struct render inner = {.out = &body, .in_command = r->in_command};
+    inner.documents_tail = &inner.documents;
+    arena_init(&inner.arena, r->out->allocator, SIZE_MAX);
+    render_parts(&inner, part, PLACE_DOCUMENT);
+    arena_release(&inner.arena);
+    document->body = arena_copy(&r->arena, body.data, body.len);
+    document->len = body.len;
+    if (body.failed && !r->out->failed)
+        r->out->failed = body.failed;
+    buf_release(&body);
+}
+
+static void render_document(struct render *r, const struct shell_redirect *redirect)
+{
+    struct document *document = arena_alloc(&r->arena, sizeof(*document));
+    if (!document) {
+        r->out->failed = r->out->failed ? r->out->failed : -12;
+        return;
+    }
+    document->delimiter = redirect->delimiter.bytes;
+    document->delimiter_len = redirect->delimiter.len;
+    render_body(r, redirect, document);
+    while (document->body && !redirect->quoted && has_end(document, r->in_command)) {
+        const char *longer =
+            arena_format(&r->arena, "_%.*s", (int)document->delimiter_len, document->delimiter);
+        if (!longer)
+            break;
+        document->delimiter = longer;
+        document->delimiter_len++;
+    }
+    if (!document->body && document->len)
+        r->out->failed = r->out->failed ? r->out->failed : -12;
+
+    buf_append_text(r->out, "<<");
+    if (redirect->quoted)
+        render_single_quoted(r->out, document->delimiter, document->delimiter_len);
+    else
+        buf_append(r->out, document->delimiter, document->delimiter_len);
+    *r->documents_tail = document;
+    r->documents_tail = &document->next;
+}
+
+/* --- redirections and simple commands --------------------------------------------------------- */
+
+static void render_redirect(struct render *r, const struct shell_redirect *redirect)
+{
+    static const char *const OPERATORS[] = {
+        [SHELL_REDIRECT_IN] = "< ",           [SHELL_REDIRECT_OUT] = "> ",
+        [SHELL_REDIRECT_APPEND] = ">> ",      [SHELL_REDIRECT_CLOBBER] = ">| ",
+        [SHELL_REDIRECT_BOTH_WAYS] = "<> ",   [SHELL_REDIRECT_DUP_IN] = "<&",
+        [SHELL_REDIRECT_DUP_OUT] = ">&",      [SHELL_REDIRECT_ALL] = "&> ",
+        [SHELL_REDIRECT_ALL_APPEND] = "&>> ", [SHELL_REDIRECT_STRING] = "<<< ",
+    };
+    render_join_lines(r, redirect->span.from);
+    if (redirect->fd_name.len) {
+        buf_append_byte(r->out, '{');
+        buf_append(r->out, redirect->fd_name.bytes, redirect->fd_name.len);
+        buf_append_byte(r->out, '}');
+    } else if (redirect->has_fd) {
+        buf_append_format(r->out, "%u", redirect->fd);
+    }
+    if (redirect->kind == SHELL_REDIRECT_DOCUMENT) {
+        render_document(r, redirect);
+        return;
+    }
+    buf_append_text(r->out, OPERATORS[redirect->kind]);
+    render_word(r, &redirect->target);
+}
+
+static void render_redirects(struct render *r, const struct shell_redirect *redirect, bool first)
+{
+    for (; redirect; redirect = redirect->next, first = false) {
+        if (!first)
+            buf_append_byte(r->out, ' ');
+        render_redirect(r, redirect);
+    }
+}
+
+/* A name that is a reserved word stays one only behind a redirection. */
+static bool name_is_reserved(const struct shell_word *word)
+{
+    const struct shell_part *part = word->parts;
+    return part && !part->next && part->kind == SHELL_TEXT &&
+           shell_is_reserved(part->text.bytes, part->text.len);
+}
+
+static void render_simple(struct render *r, const struct shell_command *command)
+{
+    const struct shell_word *word = command->simple.words;
+    const struct shell_assignment *assignment = command->simple.assignments;
+    bool first = true;
+    bool redirects_first = command->redirects && word && !assignment && name_is_reserved(word);
+    if (redirects_first) {
+        render_redirects(r, command->redirects, true);
+        first = false;
+    }
+    for (; assignment; assignment = assignment->next, first = false) {
+        if (!first)
+            buf_append_byte(r->out, ' ');
+        render_join_lines(r, assignment->span.from);
+        render_assignment(r, assignment);
+    }
+    for (; word; word = word->next, first = false) {
+        if (!first)
+            buf_append_byte(r->out, ' ');
+        render_word(r, word);
+    }
+    if (!redirects_first)
+        render_redirects(r, command->redirects, first);
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static void render_command(struct render *r, const struct shell_command *command);
+
+static bool is_empty(const struct shell_command *command)
+{
+    return command->kind == SHELL_SIMPLE && !command->simple.words &&
+           !command->simple.assignments && !command->redirects;
+}
+
+static void render_pipeline(struct render *r, const struct shell_pipeline *pipeline)
+{
+    if (pipeline->timing != SHELL_NOT_TIMED)
+        buf_append_text(r->out, pipeline->timing == SHELL_TIMED ? "time " : "time -p -- ");
+    if (pipeline->negated)
+        buf_append_text(r->out, "! ");
+    for (const struct shell_command *command = pipeline->commands; command;
+         command = command->next) {
+        render_command(r, command);
+        if (command->next) {
+            buf_append_text(r->out, command->error_too ? " |&" : " |");
+            space(r, command->next->span.from);
+        }
+    }
+}
+
+/* The and-or list, with an & if it has one. */
+static void render_item(struct render *r, const struct shell_item *item)
+{
+    for (const struct shell_pipeline *pipeline = item->pipelines; pipeline;
+         pipeline = pipeline->next) {
+        render_pipeline(r, pipeline);
+        if (pipeline->next) {
+            buf_append_text(r->out, pipeline->or_next ? " ||" : " &&");
+            space(r, pipeline->next->span.from);
+        }
+    }
+    if (item->end == SHELL_END_BACKGROUND)
+        buf_append_text(r->out, " &");
+}
+
+static const struct shell_item *render_items(struct render *r, const struct shell_list *list)
+{
+    const struct shell_item *item = list->items;
+    for (;; item = item->next) {
+        render_item(r, item);
+        if (!item->next)
+            return item;
+        uint32_t next = item->next->pipelines->span.from;
+        if (item->line_ends) {
+            newline(r, next);
+        } else {
+            buf_append_text(r->out, item->end == SHELL_END_BACKGROUND ? " " : "; ");
+            render_join_lines(r, next);
+        }
+    }
+}
+
+/* A list between reserved words: behind a space, ended so that a reserved word may follow. */
+static void render_list(struct render *r, const struct shell_list *list)
+{
+    space(r, list->span.from);
+    const struct shell_item *last = render_items(r, list);
+    if (last->line_ends && r->keep_lines)
+        newline(r, 0);
+    else
+        buf_append_text(r->out, last->end == SHELL_END_BACKGROUND ? " " : "; ");
+}
+
+void render_substitution(struct render *r, const struct shell_list *list)
+{
+    struct document *documents = r->documents, **tail = r->documents_tail;
+    r->documents = NULL;
+    r->documents_tail = &r->documents;
+    r->in_command++;
+    buf_append_byte(r->out, '(');
+    if (list) {
+        size_t start = r->out->len;
+        if (is_ahead(r, list->span.from))
+            newline(r, list->span.from);
+        const struct shell_command *first = list->items->pipelines->commands;
+        /* "$((" is arithmetic. */
+        if (r->out->len == start && (first->kind == SHELL_SUBSHELL || first->kind == SHELL_LET) &&
+            list->items->pipelines->timing == SHELL_NOT_TIMED && !list->items->pipelines->negated)
+            buf_append_byte(r->out, ' ');
+        const struct shell_item *last = render_items(r, list);
+        const struct shell_pipeline *pipeline = last->pipelines;
+        while (pipeline->next)
+            pipeline = pipeline->next;
+        if (is_empty(pipeline->commands) && last->end != SHELL_END_BACKGROUND)
+            buf_append_byte(r->out, ';');
+        if (r->documents)
+            newline(r, 0);
+    }
+    buf_append_byte(r->out, ')');
+    r->in_command--;
+    r->documents = documents;
+    r->documents_tail = documents ? tail : &r->documents;
+}
+
+/* --- compound commands ------------------------------------------------------------------------ */
+
+static void render_if(struct render *r, const struct shell_command *command)
+{
+    buf_append_text(r->out, "if");
+    for (;;) {
+        render_list(r, command->branch.condition);
+        buf_append_text(r->out, "then");
+        render_list(r, command->branch.then);
+        const struct shell_list *otherwise = command->branch.otherwise;
+        if (!otherwise)
+            break;
+        const struct shell_command *inner = otherwise->items->pipelines->commands;
+        if (inner->kind != SHELL_IF || !inner->branch.elif) {
+            buf_append_text(r->out, "else");
+            render_list(r, otherwise);
+            break;
+        }
+        buf_append_text(r->out, "elif");
+        command = inner;
+    }
+    buf_append_text(r->out, "fi");
+}
+
+static void render_do(struct render *r, const struct shell_list *body)
+{
+    buf_append_text(r->out, "do");
+    render_list(r, body);
+    buf_append_text(r->out, "done");
+}
+
+static void render_each(struct render *r, const struct shell_command *command)
+{
+    buf_append_text(r->out, command->kind == SHELL_FOR ? "for " : "select ");
+    render_word(r, command->each.name);
+    if (command->each.has_words) {
+        buf_append_text(r->out, " in");
+        for (const struct shell_word *word = command->each.words; word; word = word->next) {
+            buf_append_byte(r->out, ' ');
+            render_word(r, word);
+        }
+    }
+    buf_append_text(r->out, "; ");
+    render_do(r, command->each.body);
+}
+
+static void render_arith_for(struct render *r, const struct shell_command *command)
+{
+    buf_append_text(r->out, "for ((");
+    render_parts(r, command->arith_loop.init, PLACE_LATE);
+    buf_append_text(r->out, "; ");
+    render_parts(r, command->arith_loop.test, PLACE_LATE);
+    buf_append_text(r->out, "; ");
+    render_parts(r, command->arith_loop.step, PLACE_LATE);
+    buf_append_text(r->out, ")); ");
+    render_do(r, command->arith_loop.body);
+}
+
+static void render_case(struct render *r, const struct shell_command *command)
+{
+    static const char *const ENDS[] = {
+        [SHELL_CLAUSE_BREAK] = ";;", [SHELL_CLAUSE_FALL] = ";&", [SHELL_CLAUSE_TEST] = ";;&"};
+    buf_append_text(r->out, "case ");
+    render_word(r, command->choice.subject);
+    buf_append_text(r->out, " in");
+    for (const struct shell_clause *clause = command->choice.clauses; clause;
+         clause = clause->next) {
+        space(r, clause->span.from);
+        buf_append_byte(r->out, '(');
+        for (const struct shell_word *word = clause->patterns; word; word = word->next) {
+            render_word(r, word);
+            if (word->next)
+                buf_append_text(r->out, " | ");
+        }
+        buf_append_byte(r->out, ')');
+        if (clause->body) {
+            space(r, clause->body->span.from);
+            const struct shell_item *last = render_items(r, clause->body);
+            if (last->line_ends && r->keep_lines)
+                newline(r, 0);
+            else
+                buf_append_byte(r->out, ' ');
+        } else {
+            buf_append_byte(r->out, ' ');
+        }
+        buf_append_text(r->out, ENDS[clause->end]);
+    }
+    space(r, command->span.from);
+    buf_append_text(r->out, "esac");
+}
+
+static void render_test(struct render *r, const struct shell_test *test)
+{
+    space(r, test->span.from);
+    if (test->negated)
+        buf_append_text(r->out, "! ");
+    switch (test->kind) {
+    case SHELL_TEST_AND:
+    case SHELL_TEST_OR:
+        render_test(r, test->left);
+        buf_append_text(r->out, test->kind == SHELL_TEST_AND ? " &&" : " ||");
+        render_test(r, test->right);
+        return;
+    case SHELL_TEST_GROUP:
+        buf_append_text(r->out, "(");
+        render_test(r, test->left);
+        buf_append_text(r->out, " )");
+        return;
+    case SHELL_TEST_UNARY:
+        buf_append(r->out, test->op.bytes, test->op.len);
+        buf_append_byte(r->out, ' ');
+        break;
+    default:
+        break;
+    }
+    render_word(r, test->word);
+    if (test->kind == SHELL_TEST_BINARY) {
+        buf_append_byte(r->out, ' ');
+        buf_append(r->out, test->op.bytes, test->op.len);
+        buf_append_byte(r->out, ' ');
+        render_word(r, test->other);
+    }
+}
+
+static void render_function(struct render *r, const struct shell_command *command)
+{
+    buf_append_text(r->out, "function ");
+    render_word(r, command->function.name);
+    buf_append_text(r->out, " ()");
+    space(r, command->function.body->span.from);
+    render_command(r, command->function.body);
+}
+
+static void render_coproc(struct render *r, const struct shell_command *command)
+{
+    buf_append_text(r->out, "coproc ");
+    if (command->coproc.name) {
+        render_word(r, command->coproc.name);
+        buf_append_byte(r->out, ' ');
+    }
+    render_join_lines(r, command->coproc.body->span.from);
+    render_command(r, command->coproc.body);
+}
+
+static void render_command(struct render *r, const struct shell_command *command)
+{
+    switch (command->kind) {
+    case SHELL_SIMPLE:
+        render_simple(r, command);
+        return;
+    case SHELL_SUBSHELL:
+        buf_append_byte(r->out, '(');
+        space(r, command->body->span.from);
+        if (render_items(r, command->body)->line_ends && r->documents)
+            newline(r, 0);
+        buf_append_text(r->out, " )");
+        break;
+    case SHELL_GROUP:
+        buf_append_byte(r->out, '{');
+        render_list(r, command->body);
+        buf_append_byte(r->out, '}');
+        break;
+    case SHELL_IF:
+        render_if(r, command);
+        break;
+    case SHELL_WHILE:
+    case SHELL_UNTIL:
+        buf_append_text(r->out, command->kind == SHELL_WHILE ? "while" : "until");
+        render_list(r, command->loop.condition);
+        render_do(r, command->loop.body);
+        break;
+    case SHELL_FOR:
+    case SHELL_SELECT:
+        render_each(r, command);
+        break;
+    case SHELL_FOR_ARITH:
+        render_arith_for(r, command);
+        break;
+    case SHELL_CASE:
+        render_case(r, command);
+        break;
+    case SHELL_FUNCTION:
+        render_function(r, command);
+        return;
+    case SHELL_COPROC:
+        render_coproc(r, command);
+        return;
+    case SHELL_LET:
+        buf_append_text(r->out, "((");
+        render_parts(r, command->expression, PLACE_LATE);
+        buf_append_text(r->out, "))");
+        break;
+    case SHELL_TEST:
+        buf_append_text(r->out, "[[");
+        render_test(r, command->test);
+        buf_append_text(r->out, " ]]");
+        break;
+    }
+    render_redirects(r, command->redirects, false);
+}
+
+void shell_render(const struct shell_tree *tree, struct buf *out)
+{
+    struct render r = {.out = out,
+                       .source = tree->source.bytes,
+                       .source_line = 1,
+                       .out_line = 1,
+                       .out_at = out->len};
+    r.documents_tail = &r.documents;
+    r.keep_lines = memchr(tree->source.bytes, '\n', tree->source.len);
+    arena_init(&r.arena, out->allocator, SIZE_MAX);
+    if (tree->list->items) {
+        if (r.keep_lines)
+            for (uint32_t n = source_line(&r, tree->list->items->pipelines->span.from); n > 1; n--)
+                buf_append_byte(out, '\n');
+        render_items(&r, tree->list);
+        if (r.documents)
+            newline(&r, 0);
+    }
+    arena_release(&r.arena);
+}

@@ -1,0 +1,423 @@
+/*
+ * Characters → tokens. What a word is depends on the tokens before it, as in bash's reader: `last`
+ * and `before` decide where reserved words and assignments may stand.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "shell/parser.h"
+
+/* --- what may stand where --------------------------------------------------------------------- */
+
+/* Reserved words are such only behind these. */
+static bool allows_reserved(const struct reading *r)
+{
+    switch (r->last) {
+    case TOKEN_START:
+    case TOKEN_NEWLINE:
+    case TOKEN_SEMICOLON:
+    case TOKEN_OPEN:
+    case TOKEN_CLOSE:
+    case TOKEN_PIPE:
+    case TOKEN_PIPE_BOTH:
+    case TOKEN_AMPERSAND:
+    case TOKEN_AND:
+    case TOKEN_OR:
+    case TOKEN_BRACE:
+    case TOKEN_BRACE_END:
+    case TOKEN_LET:
+    case TOKEN_BANG:
+    case TOKEN_TEST_END:
+    case TOKEN_DO:
+    case TOKEN_DONE:
+    case TOKEN_ELIF:
+    case TOKEN_ELSE:
+    case TOKEN_ESAC:
+    case TOKEN_FI:
+    case TOKEN_IF:
+    case TOKEN_CLAUSE_BREAK:
+    case TOKEN_CLAUSE_FALL:
+    case TOKEN_CLAUSE_TEST:
+    case TOKEN_THEN:
+    case TOKEN_TIME:
+    case TOKEN_TIME_POSIX:
+    case TOKEN_TIME_END:
+    case TOKEN_COPROC:
+    case TOKEN_UNTIL:
+    case TOKEN_WHILE:
+        return true;
+    case TOKEN_WORD:
+        return r->before == TOKEN_COPROC || r->before == TOKEN_FUNCTION;
+    default:
+        return false;
+    }
+}
+
+/* `time` is reserved at fewer places than the others. */
+static bool allows_time(const struct reading *r)
+{
+    switch (r->last) {
+    case TOKEN_START:
+    case TOKEN_SEMICOLON:
+    case TOKEN_NEWLINE:
+        return r->before != TOKEN_PIPE;
+    case TOKEN_AND:
+    case TOKEN_OR:
+    case TOKEN_AMPERSAND:
+    case TOKEN_WHILE:
+    case TOKEN_DO:
+    case TOKEN_UNTIL:
+    case TOKEN_IF:
+    case TOKEN_THEN:
+    case TOKEN_ELIF:
+    case TOKEN_ELSE:
+    case TOKEN_BRACE:
+    case TOKEN_OPEN:
+    case TOKEN_CLOSE:
+    case TOKEN_BANG:
+    case TOKEN_TIME:
+    case TOKEN_TIME_POSIX:
+    case TOKEN_TIME_END:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool is_redirection(enum token_kind kind)
+{
+    return kind == TOKEN_FD || (kind >= TOKEN_LESS && kind <= TOKEN_DOCUMENT_DASH);
+}
+
+/* Where a command's name or an assignment may stand. */
+static bool is_command_position(const struct reading *r)
+{
+    if (r->last == TOKEN_ASSIGNMENT)
+        return true;
+    if (r->leading_redirects && !is_redirection(r->last))
+        return true;
+    if (r->last == TOKEN_CLAUSE_BREAK || r->last == TOKEN_CLAUSE_FALL ||
+        r->last == TOKEN_CLAUSE_TEST)
+        return false;
+    return allows_reserved(r);
+}
+
+static const struct {
+    const char *text;
+    enum token_kind kind;
+} RESERVED[] = {
+    {"!", TOKEN_BANG},
+    {"[[", TOKEN_TEST},
+    {"]]", TOKEN_TEST_END},
+    {"case", TOKEN_CASE},
+    {"coproc", TOKEN_COPROC},
+    {"do", TOKEN_DO},
+    {"done", TOKEN_DONE},
+    {"elif", TOKEN_ELIF},
+    {"else", TOKEN_ELSE},
+    {"esac", TOKEN_ESAC},
+    {"fi", TOKEN_FI},
+    {"for", TOKEN_FOR},
+    {"function", TOKEN_FUNCTION},
+    {"if", TOKEN_IF},
+    {"in", TOKEN_IN},
+    {"select", TOKEN_SELECT},
+    {"then", TOKEN_THEN},
+    {"time", TOKEN_TIME},
+    {"until", TOKEN_UNTIL},
+    {"while", TOKEN_WHILE},
+    {"{", TOKEN_BRACE},
+    {"}", TOKEN_BRACE_END},
+};
+enum { RESERVED_COUNT = sizeof(RESERVED) / sizeof(*RESERVED), RESERVED_LEN_MAX = 8 };
+
+static enum token_kind find_reserved(const char *bytes, size_t len)
+{
+    if (len > RESERVED_LEN_MAX)
+        return TOKEN_WORD;
+    for (size_t i = 0; i < RESERVED_COUNT; i++) {
+        if (RESERVED[i].text[0] == bytes[0] && !strncmp(RESERVED[i].text, bytes, len) &&
+            !RESERVED[i].text[len])
+            return RESERVED[i].kind;
+    }
+    return TOKEN_WORD;
+}
+
+bool shell_is_reserved(const char *bytes, size_t len)
+{
+    return len && find_reserved(bytes, len) != TOKEN_WORD;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+void skip_blanks(struct parser *p)
+{
+    for (;;) {
+        while (char_is(*p->at, CHAR_BLANK))
+            p->at++;
+        if (p->at[0] != '\\' || p->at[1] != '\n')
+            return;
+        p->at += 2;
+    }
+}
+
+void end_of_line(struct parser *p)
+{
+    p->at++;
+    if (p->now.pending)
+        read_documents(p);
+}
+
+static bool at_end(const struct parser *p)
+{
+    return p->at == p->end;
+}
+
+struct operator_row {
+    char text[4];
+    enum token_kind kind;
+};
+
+/* The longest first, for each character that starts one. */
+static const struct operator_row OPERATORS[] = {
+    {"&&", TOKEN_AND},         {"&>>", TOKEN_ALL_APPEND},  {"&>", TOKEN_ALL},
+    {"&", TOKEN_AMPERSAND},    {"||", TOKEN_OR},           {"|&", TOKEN_PIPE_BOTH},
+    {"|", TOKEN_PIPE},         {";;&", TOKEN_CLAUSE_TEST}, {";;", TOKEN_CLAUSE_BREAK},
+    {";&", TOKEN_CLAUSE_FALL}, {";", TOKEN_SEMICOLON},     {"<<-", TOKEN_DOCUMENT_DASH},
+    {"<<<", TOKEN_STRING},     {"<<", TOKEN_DOCUMENT},     {"<&", TOKEN_DUP_IN},
+    {"<>", TOKEN_BOTH_WAYS},   {"<", TOKEN_LESS},          {">>", TOKEN_APPEND},
+    {">&", TOKEN_DUP_OUT},     {">|", TOKEN_CLOBBER},      {">", TOKEN_GREATER},
+    {"(", TOKEN_OPEN},         {")", TOKEN_CLOSE},
+};
+
+/* Continuations may stand within an operator. Returns where it ends, or NULL. */
+static const char *match_operator(const char *at, const char *text)
+{
+    for (; *text; text++) {
+        if (*at != *text)
+            return NULL;
+        if (text[1])
+            at = behind(at);
+        else
+            at++;
+    }
+    return at;
+}
+
+static void read_operator(struct parser *p, struct token *token)
+{
+    p->now.assign_arrays = false;
+    for (size_t i = 0; i < sizeof(OPERATORS) / sizeof(*OPERATORS); i++) {
+        const char *to = match_operator(p->at, OPERATORS[i].text);
+        if (to) {
+            token->kind = OPERATORS[i].kind;
+            p->at = to;
+            return;
+        }
+    }
+    parser_refuse(p, p->at, "unexpected character");
+}
+
+/* At "((" behind what allows a command: the expression up to its "))". */
+static void read_let(struct parser *p, struct token *token)
+{
+    const char *from = p->at;
+    p->at = behind(p->at) + 1;
+    token->parts = scan_late(p, LATE_ARITH, from);
+    if (p->at[1] != ')')
+        parser_refuse(p, from,
+                      "'((' is not closed by '))': write '( (' for a subshell in a subshell");
+    p->at += 2;
+    token->kind = p->now.last == TOKEN_FOR ? TOKEN_FOR_ARITH : TOKEN_LET;
+}
+
+/* A number right before a redirection, or {name}. */
+static bool read_fd(struct parser *p, struct token *token)
+{
+    const char *at = p->at;
+    uint64_t number = 0;
+    if (char_is(*at, CHAR_DIGIT)) {
+        for (; char_is(*at, CHAR_DIGIT); at = behind(at)) {
+            number = number * 10 + (uint64_t)(*at - '0');
+            if (number > INT32_MAX)
+                return false;
+        }
+        if ((*at != '<' && *at != '>') || behind(at)[0] == '(')
+            return false;
+        token->fd = (uint32_t)number;
+    } else if (*at == '{' && char_is(at[1], CHAR_NAME_START)) {
+        const char *name = ++at;
+        while (char_is(*at, CHAR_NAME))
+            at++;
+        if (*at == '[') { /* a subscript: only one that has nothing to expand */
+            const char *close = at + 1;
+            while (char_is(*close, CHAR_NAME))
+                close++;
+            if (*close != ']' || close == at + 1)
+                return false;
+            at = close + 1;
+        }
+        token->fd_name = (struct shell_text){name, (uint32_t)(at - name)};
+        if (*at != '}')
+            return false;
+        at = behind(at);
+        if ((*at != '<' && *at != '>') || behind(at)[0] == '(')
+            return false;
+    } else {
+        return false;
+    }
+    token->kind = TOKEN_FD;
+    p->at = at;
+    return true;
+}
+
+/* The builtins behind whose name NAME=( is an array too. */
+static bool takes_arrays(const struct shell_word *word)
+{
+    static const char *const NAMES[] = {"alias", "declare", "eval",     "export",
+                                        "let",   "local",   "readonly", "typeset"};
+    for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES); i++) {
+        if (word_is_text(word, NAMES[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What a word without any quote or expansion is, by where it stands. */
+static enum token_kind classify(const struct parser *p, const struct shell_part *part)
+{
+    const struct reading *r = &p->now;
+    const char *bytes = part->text.bytes;
+    size_t len = part->text.len;
+    enum token_kind kind = find_reserved(bytes, len);
+
+    if (r->expect_in && kind == TOKEN_IN)
+        return TOKEN_IN;
+    if (r->expect_do && kind == TOKEN_DO)
+        return TOKEN_DO;
+    if (r->last == TOKEN_IN && r->case_pattern && kind == TOKEN_ESAC)
+        return TOKEN_ESAC;
+    if (r->last == TOKEN_FOR_ARITH && (kind == TOKEN_DO || kind == TOKEN_BRACE))
+        return kind;
+    if (r->last == TOKEN_TIME && len == 2 && !memcmp(bytes, "-p", 2))
+        return TOKEN_TIME_POSIX;
+    if ((r->last == TOKEN_TIME || r->last == TOKEN_TIME_POSIX) && len == 2 &&
+        !memcmp(bytes, "--", 2))
+        return TOKEN_TIME_END;
+
+    if (kind == TOKEN_WORD || !allows_reserved(r))
+        return TOKEN_WORD;
+    if (r->case_pattern && (kind != TOKEN_ESAC || r->last == TOKEN_PIPE || r->last == TOKEN_OPEN))
+        return TOKEN_WORD;
+    if (kind == TOKEN_TIME && !allows_time(r))
+        return TOKEN_WORD;
+    return kind;
+}
+
+static void read_word(struct parser *p, struct token *token)
+{
+    struct reading *r = &p->now;
+    bool command = is_command_position(r);
+    if (command && !r->case_pattern && scan_assignment(p, &token->assignment)) {
+        token->kind = TOKEN_ASSIGNMENT;
+        return;
+    }
+    token->word = scan_word(p, WORD_PLAIN);
+    token->kind = TOKEN_WORD;
+    if ((*p->at == '<' || *p->at == '>') && token->from[0] == '{' && p->at[-1] == '}' &&
+        memchr(token->from, '[', (size_t)(p->at - token->from)))
+        parser_refuse(p, token->from, "only a plain subscript may name a descriptor's variable");
+    const struct shell_part *part = token->word->parts;
+    if (command && part && part->kind == SHELL_TEXT && !part->text.len && part->next &&
+        part->next->op == '!')
+        parser_refuse(p, token->from, "the name of a command may not begin with '!('");
+    if (part && !part->next && part->kind == SHELL_TEXT)
+        token->kind = classify(p, part);
+    if (token->kind == TOKEN_WORD && command)
+        r->assign_arrays = takes_arrays(token->word);
+}
+
+static void read_token(struct parser *p)
+{
+    struct reading *r = &p->now;
+    struct token *token = &r->token;
+    skip_blanks(p);
+    if (*p->at == '#') {
+        const char *line = memchr(p->at, '\n', (size_t)(p->end - p->at));
+        p->at = line ? line : p->end;
+    }
+    *token = (struct token){.from = p->at};
+    char c = *p->at;
+    if (at_end(p)) {
+        token->kind = TOKEN_END;
+    } else if (c == '\n') {
+        token->kind = TOKEN_NEWLINE;
+        r->assign_arrays = false;
+        token->to = p->at + 1;
+        end_of_line(p);
+    } else if (c == '-' && (r->last == TOKEN_DUP_IN || r->last == TOKEN_DUP_OUT)) {
+        token->kind = TOKEN_DASH;
+        p->at++;
+    } else if (c == '(' && behind(p->at)[0] == '(' &&
+               (r->last == TOKEN_FOR || allows_reserved(r))) {
+        read_let(p, token);
+    } else if (char_is(c, CHAR_BREAK) && !((c == '<' || c == '>') && behind(p->at)[0] == '(')) {
+        read_operator(p, token);
+    } else if (!read_fd(p, token)) {
+        read_word(p, token);
+    }
+    if (!token->to)
+        token->to = p->at;
+    if (token->kind != TOKEN_NEWLINE)
+        r->expect_in = r->expect_do = false;
+    r->before = r->last;
+    r->last = token->kind;
+    r->has_token = true;
+}
+
+const struct token *peek(struct parser *p)
+{
+    if (!p->now.has_token)
+        read_token(p);
+    return &p->now.token;
+}
+
+enum token_kind peek_kind(struct parser *p)
+{
+    return peek(p)->kind;
+}
+
+struct token take(struct parser *p)
+{
+    struct token token = *peek(p);
+    p->now.has_token = false;
+    p->now.taken_to = token.to;
+    return token;
+}
+
+void skip_newlines(struct parser *p)
+{
+    while (peek_kind(p) == TOKEN_NEWLINE)
+        p->now.has_token = false;
+}
+
+_Noreturn void unexpected(struct parser *p, const char *expected)
+{
+    const struct token *token = peek(p);
+    if (token->kind == TOKEN_END)
+        parser_refuse(p, token->from, "unexpected end: expected %s", expected);
+    if (token->kind == TOKEN_NEWLINE)
+        parser_refuse(p, token->from, "unexpected end of the line: expected %s", expected);
+    enum { SHOWN = 24 };
+    int len = (int)(token->to - token->from);
+    bool cut = len > SHOWN;
+    char shown[SHOWN + 1];
+    for (int i = 0; i < SHOWN + 1; i++)
+        shown[i] = 0;
+    for (int i = 0; i < (cut ? SHOWN : len); i++) {
+        char c = token->from[i];
+        shown[i] = c < ' ' || c > '~' ? '?' : c;
+    }
+    parser_refuse(p, token->from, "unexpected '%s%s': expected %s", shown, cut ? "…" : "",
+                  expected);
+}

@@ -1,0 +1,1023 @@
+/*
+ * Makes bash programs at random, for comparing nacre's bash parser with bash's own.
+ *
+ *     shellgen grammar SEED COUNT [--safe]    programs from bash's grammar
+ *     shellgen mutate SEED COUNT              mutants of the programs on standard input
+ *
+ * Programs are framed, on input and output: the number of bytes in decimal, a newline, the bytes.
+ * The same SEED gives the same bytes on every machine. One program in ten breaks a rule on purpose,
+ * so that refusals are compared, too. With --safe none does, and each may be run: it ends by
+ * itself, writes only out1..out4 in the current directory and says the same each time.
+ *
+ * The grammar is a table, see rows[] below; what it cannot say (here-documents, whose bodies stand
+ * elsewhere than their operators; backquotes, whose contents are escaped) is code.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Can be set to 0 when compiling, to see how many programs bash takes that break no rule. */
+#ifndef BREAK_PERCENT
+#define BREAK_PERCENT 10
+#endif
+
+enum {
+    RULES_MAX = 256,
+    ALTS_MAX = 2048,
+    ITEMS_MAX = 8192,
+    PENDING_MAX = 64,
+    MUTANT_MAX = 4096,
+    SEED_MAX = 16 << 20,
+};
+
+/* An ODD alternative is never taken just because it is short: deep texts would be full of them. */
+enum mode { WILD = 1, SAFE = 2, BOTH = WILD | SAFE, ODD = 4 };
+enum { ODD_HEIGHT = 9 };
+
+struct text {
+    char *bytes;
+    size_t len, cap;
+};
+
+static void die(const char *what, const char *which)
+{
+    fprintf(stderr, "shellgen: %s%s\n", what, which);
+    exit(2);
+}
+
+static void put(struct text *t, const char *bytes, size_t len)
+{
+    if (t->len + len >= t->cap) { /* even for nothing: no text is a null pointer then */
+        t->cap = (t->len + len) * 2 + 64;
+        t->bytes = realloc(t->bytes, t->cap);
+        if (t->bytes == NULL)
+            die("out of memory", "");
+    }
+    if (len > 0)
+        memcpy(t->bytes + t->len, bytes, len);
+    t->len += len;
+}
+
+static void write_frame(const struct text *t)
+{
+    printf("%zu\n", t->len);
+    if (t->len > 0)
+        fwrite(t->bytes, 1, t->len, stdout);
+}
+
+/* splitmix64: small, and the same everywhere, which rand() is not. */
+static uint64_t random_state;
+
+static uint64_t random_next(void)
+{
+    uint64_t z = (random_state += 0x9e3779b97f4a7c15U);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+static size_t below(size_t n)
+{
+    return n == 0 ? 0 : (size_t)(random_next() % n);
+}
+
+static bool percent(unsigned chance)
+{
+    return below(100) < chance;
+}
+
+/* Every text has its own sequence: the one after it stays the same when the grammar changes. */
+static void random_begin(uint64_t seed, uint64_t index)
+{
+    random_state = seed;
+    random_state = random_next() + index;
+    random_next();
+}
+
+/*
+ * The grammar. Alternatives are divided by "¦", each has its row's weight, and a rule has those of
+ * all its rows. «rule» stands for a text made by the rule, «rule?» for it or nothing, «rule*» for
+ * any number of them, «rule+» for one or more. How a rule's name begins says how its text is
+ * treated: "raw-" puts no backslash-newlines into it, "sub-" ends its here-documents within it,
+ * "bt-" does that and escapes it for backquotes. Rules written in code: see actions[].
+ */
+struct row {
+    const char *rule;
+    enum mode mode;
+    int weight;
+    const char *alternatives;
+};
+
+static const struct row rows[] = {
+    /* Programs, lists and pipelines. */
+    {"program", WILD, 8, "«lead?»«andor»«more*»«tail?»"},
+    {"program", WILD, 1, "«lead?»«andor»«more+»«more+»«more+»«more+»«more+»«tail?»"},
+    {"program", WILD | ODD, 1, "«lead?»"},
+    {"program", SAFE, 1,
+     "«lead?»«setup»; printf '%s\\n' l1 'l 2' >out4«more+»«more+»«more+»«more*»«tail?»"},
+    {"setup", SAFE, 1,
+     "x='a b' y=$'t\\tz' z= a=(p 'q r' s) n=3 m=7; set -- 1 '2 3' \"\"; declare -A h=([k]=v)"
+     "¦set -- foo «arg» \"b  r\"; declare -A h=([k]=v [k2]='w x'); x=abcabc n=2 m=5 a=(«elem+»)"
+     "¦x=foo.tar.gz y=* a=(«elem*»)\nn=4 h=x; set -- \"$y\" «word»"},
+    {"lead", BOTH, 1, "«nl»¦«raw-comment»«eol»¦ ¦#!/bin/bash«eol»¦\t«nl»"},
+    {"raw-comment", BOTH, 1,
+     "#¦# it's¦# `a \"b¦#x $( ${¦# a \\¦## ) } esac fi done¦#!x¦# <<E¦#\t'¦# $((¦# é"},
+    {"tail", BOTH, 1, "«_»;¦«nl»¦«_»;«nl»¦ «raw-comment»«eol»¦ «raw-comment»"},
+    {"tail", WILD, 1, "«_»&¦\\\n"},
+    {"more", BOTH, 12, "«sep»«andor»"},
+    {"more", SAFE, 4, "«sep»echo «word»«args*»¦«sep»declare -p x a¦«sep»echo \"$LINENO:$?\""},
+    {"more", SAFE, 1, "«sep»echo «word» &«s»wait¦«sep»declare -p h n"},
+    {"list", BOTH, 1, "«andor»«more*»"},
+    {"sep", BOTH, 6, "«_»;«_»¦«nl»"},
+    {"sep", BOTH, 1, "«_»;«_»«nl»¦«nl»«nl»¦«nl»\t"},
+    {"sep", WILD, 1, "«_»&«_»¦ &«nl»"},
+    {"end", BOTH, 4, "«_»;«_»¦«nl»¦;«nl»"},
+    {"end", WILD, 1, "«_»& "},
+    {"nl", BOTH, 9, "«eol»"},
+    {"nl", BOTH, 1, "«s»«raw-comment»«eol»¦«_»«eol»«_»«eol»¦«eol»\t¦«eol»«raw-comment»«eol»"},
+    {"s", BOTH, 12, " "},
+    {"s", BOTH, 1, "\t¦  ¦ \\\n¦\\\n "},
+    {"_", BOTH, 9, "¦ "},
+    {"_", BOTH, 1, "\t¦  ¦\\\n"},
+    {"nb", BOTH, 4, "«_»"},
+    {"nb", BOTH, 1, "«nl»¦«_»«nl»«nl»"},
+    {"ks", BOTH, 3, "«s»"},
+    {"ks", BOTH, 1, "«nl»¦«nl»«nl»¦«s»«nl»"},
+    {"andor", BOTH, 9, "«pipe»"},
+    {"andor", BOTH, 1, "«pipe»«_»&&«nb»«andor»¦«pipe»«_»||«nb»«andor»"},
+    {"pipe", BOTH, 16, "«cmd»"},
+    {"pipe", WILD, 2, "«cmd»«_»|«nb»«piped»¦«cmd»«_»|&«nb»«piped»"},
+    {"pipe", BOTH, 1, "!«s»«cmd»¦! !«s»«cmd»"},
+    {"pipe", WILD, 1, "time«s»«pipe»¦time -p«s»«cmd»¦«timed»"},
+    {"piped", WILD, 24, "«cmd»"},
+    {"piped", WILD, 8, "«cmd»«_»|«nb»«piped»"},
+    {"piped", WILD, 1, "«timed»"},
+    {"timed", WILD, 6, "time --«s»«cmd»¦time -p --«s»«cmd»¦!«s»time«s»«cmd»¦time !«s»«cmd»"},
+    {"timed", WILD | ODD, 1, "time¦!¦time -p¦time --¦time time a¦time -x a¦! ! ! a"},
+    {"pipe", SAFE, 1,
+     "{«ks»«list»«end»} 2>&1«_»|«nb»«consumer»¦(«nb»«list»)«_»|&«nb»«consumer»"
+     "¦echo«args+» 2>&1«_»|«nb»«consumer»¦printf '%s\\n'«args+»«_»|&«nb»tr a b«_»|«nb»«consumer»"},
+    /* Files read are never the ones written: in a pipeline the two could come in either order. */
+    /* All read to the end: else the writer dies of SIGPIPE, or not, as the clock will have it. */
+    {"consumer", SAFE, 1,
+     "cat¦sort¦wc -c¦tr a b¦sed 's/a/b/'¦{ read -r x; echo \"<$x>\"; cat; }"
+     "¦while read -r v«n»; do«ks»echo \"[$v«n»]\" $LINENO«end»done¦( cat )¦if cat; then«ks»:; fi"},
+    /* Commands. */
+    {"cmd", BOTH, 14, "«simple»"},
+    {"cmd", BOTH, 8, "«compound»«sredir?»"},
+    {"cmd", BOTH, 1, "«function»"},
+    {"cmd", WILD, 1, "«coproc»"},
+    {"coproc", WILD, 1,
+     "coproc«s»«simple»¦coproc«s»«compound»«sredir?»¦coproc«s»NAME«s»«compound»«sredir?»"},
+    {"compound", BOTH, 2, "(«nb»«list»«end?»)¦{«ks»«list»«end»}«_»"},
+    {"compound", BOTH, 2, "if«ks»«list»«end»then«ks»«list»«end»«elif*»«else?»fi"},
+    {"elif", BOTH, 1, "elif«ks»«list»«end»then«ks»«list»«end»"},
+    {"else", BOTH, 1, "else«ks»«list»«end»"},
+    {"compound", WILD, 1, "while«ks»«list»«end»«do»¦until«ks»«list»«end»«do»"},
+    {"do", BOTH, 1, "do«ks»«list»«end»done"},
+    {"compound", WILD, 1,
+     "for«s»«name»«s»in«args*»«fend»«do»¦for«s»«name»«ks»«do»¦for«s»«name»«_»;«ks»«do»"
+     "¦for«s»«name»«ks»in«args*»«fend»{«ks»«list»«end»}¦for«s»«name»«fend»{«ks»«list»«end»}"
+     "¦for«_»((«aexpr?»;«aexpr?»«_»;«_»«aexpr?»))«fsep»«do»¦for ((«aexpr?»;«aexpr?»;«aexpr?»))«_»"
+     "{«ks»«list»«end»}¦for((;;))«fsep»«do»¦select«s»«name»«s»in«args*»«fend»«do»"
+     "¦select«s»«name»«ks»«do»¦select«s»«name»«s»in«args+»«fend»{«ks»«list»«end»}"},
+    {"fend", BOTH, 1, "«_»;«_»¦«nl»¦;«nl»"},
+    {"fsep", BOTH, 1, "«_»;«_»¦«s»¦«nl»¦«_»;«nl»"},
+    {"compound", SAFE, 1,
+     "for«s»i«n»«s»in«args+»«end»«do»¦for«s»i«n»«ks»«do»¦for«s»i«n»«_»;«ks»«do»"
+     "¦for«_»((i«n»=0;i«n»<3;i«n»++))«fsep»«do»¦for ((i«n»=0; i«n»<2; ++i«n» ))«_»{«ks»«list»«end»}"
+     "¦{«s»i«n»=0;«s»while«s»((i«n»++<2))«end»«do»«end»}¦while«s»false«end»«do»"
+     "¦{«s»i«n»=0;«s»until«s»[ $((i«n»++)) -ge 2 ]«end»«do»«end»}¦until«s»true«end»«do»"
+     "¦while«s»read -r v«n»«end»do«ks»echo \"[$v«n»]\"«end»«list»«end»done«_»«heredoc»"
+     "¦for«s»i«n»«s»in«s»a \"b c\" «word»«end»do«ks»echo \"$i«n»\" $LINENO«end»«list»«end»done"
+     "¦select i«n» in«args+»; do«ks»«list»«end»done <<<1"},
+    {"compound", BOTH, 3, "case«s»«word»«ks»in«ks»«clause*»«last?»esac"},
+    {"clause", BOTH, 1, "«paren?»«pat»«_»)«nb»«cbody»«term»«ks»"},
+    {"last", BOTH, 1, "«paren?»«pat»«_»)«nb»«list»«end»¦«paren?»«pat»)«ks»"},
+    {"paren", BOTH, 1, "(«_»"},
+    {"cbody", BOTH, 3, "«list»«_»¦«list»«nl»"},
+    {"cbody", BOTH, 1, "¦«nl»"},
+    {"cbody", WILD, 1, "«list»«_»& "},
+    {"term", BOTH, 4, ";;"},
+    {"term", BOTH, 1, ";&¦;;&"},
+    {"pat", BOTH, 4, "«word»¦*"},
+    {"pat", BOTH, 1, "«glob»¦«word»«_»|«_»«pat»¦a|b |c¦if¦''"},
+    {"paren", WILD, 1, "(esac |¦(¦in|"},
+    {"compound", BOTH, 1, "«cond»¦«arith»"},
+    {"arith", WILD, 1, "((«_»«aexpr»«_»))¦((«aexpr»,«aexpr»))"},
+    /* The blank: bash takes "(((n>1)); a)" for subshells, and the safe ones write no file "1". */
+    {"arith", SAFE, 1, " ((«_»«aexpr»«_»))¦ ((«aexpr»,«aexpr»))"},
+    {"arith", WILD | ODD, 1, "(( «aexpr»\n))¦((«raw-dquoted»))¦(())"},
+    {"function", WILD, 3,
+     "«fname»«_»(«_»)«nb»«compound»«sredir*»¦function«s»«fname»«ks»{«ks»«list»«end»}«sredir*»"
+     "¦function«s»«fname»«_»()«nb»«compound»«sredir*»¦«fname»()«nb»{«ks»«list»«end»}«sredir?»"
+     "¦function«s»«fname»«nl»«compound»"},
+    {"function", WILD, 1, "function«s»«fname» (( «aexpr» ))¦function«s»«fname» ( «list» )"},
+    {"fname", WILD, 1, "f¦g-h¦a.b¦f:x¦@¦+¦é¦_f1¦f%¦f,g¦f!¦1f¦a/b¦if¦\\f¦f=¦'f'¦$f¦~¦f#¦[x]¦f]"},
+    {"fname", WILD, 8, "f¦foo"},
+    {"function", SAFE, 1,
+     "{«s»f«n»«_»()«nb»«fbody»«sredir?»«sep»f«n»«args*»«end»}"
+     "¦{«s»function«s»f«n»«ks»{«ks»«flist»«end»}«sep»f«n»«args+»«end»}"
+     "¦{«s»function f«n» ()«nb»«fbody»«sep»f«n»«args*»«sredir?»«end»declare -f f«n»«end»}"},
+    {"fbody", SAFE, 1,
+     "{«ks»«flist»«end»}¦(«flist»)¦{ local x=«word»«sep»«flist»«end»}¦«compound»"},
+    {"flist", SAFE, 1, "echo $# \"$@\" $LINENO«sep»«list»¦«list»¦«list»«sep»return 3"},
+    /* Conditions and arithmetic. */
+    {"cond", BOTH, 1, "[[«ks»«cexpr»«ks»]]"},
+    {"cexpr", BOTH, 4, "«cprim»"},
+    {"cexpr", BOTH, 1,
+     "«cexpr»«s»&&«ks»«cexpr»¦«cexpr»«ks»||«ks»«cexpr»¦!«s»«cexpr»¦(«_»«cexpr»«_»)¦("
+     "«nl»«cexpr»«nl»)"},
+    {"cprim", BOTH, 5,
+     "«cunary»«s»«word»¦«word»«s»==«s»«cpat»¦«word» != «cpat»¦«word»«s»=~«s»«regex»"},
+    {"cprim", BOTH, 1, "«word»¦«word»«s»=«s»«word»¦x < «word»¦«word» > y"},
+    {"cprim", BOTH, 1,
+     "«num»«s»-eq«s»«num»¦«num» -ne«s»«num»¦«num»«s»-lt 3¦1 -le «num»¦«num» -gt«s»2¦x -ge «num»"},
+    {"cprim", WILD, 3, "«word» -ef «word»¦«word» -nt«s»«word»¦«word» -ot «word»"},
+    {"cprim", WILD | ODD, 1, "-n¦! -z¦\"(\""},
+    {"cunary", BOTH, 1, "-e¦-f¦-d¦-n¦-z¦-v¦-o"},
+    {"cunary", WILD, 1, "-a¦-b¦-c¦-g¦-h¦-k¦-L¦-p¦-r¦-s¦-S¦-t¦-u¦-w¦-x¦-G¦-N¦-O¦-R"},
+    {"cpat", BOTH, 2, "«word»¦«glob»¦«ext»¦a«ext»«word»"},
+    {"ext", BOTH, 1, "@(a|b)¦+([0-9])¦*(«word»|«glob»)¦?(x)¦!(a|«ext»)¦@(|«dquoted»)¦@(a«_»|\\))"},
+    {"regex", BOTH, 2,
+     "^a.*$¦(a|b)+¦[[:digit:]]+¦$x¦^(«dquoted»|b)$¦a|b¦x\\ y¦([^)]*)¦(\\()¦«word»"},
+    {"regex", BOTH, 1, "^(«raw-squoted»)?(b|(c))*¦\\.¦a{1,2}¦(a b)¦[ab]$¦()¦$(echo a)¦(a;b)¦(<|>)"},
+    {"regex", WILD, 1, "a&¦<a¦(&)¦(#a)¦a\\|b¦[(]¦[\"a b\"]¦(`x`)"},
+    {"num", BOTH, 1, "1¦n¦$n¦«aexpr0»¦$((«aexpr»))¦\"$m\"¦${#x}¦-3"},
+    {"aexpr", BOTH, 4, "«aexpr0»"},
+    {"aexpr", BOTH, 1,
+     "«aexpr»«_»«abinop»«_»«aexpr»¦(«_»«aexpr»«_»)¦!«aexpr0»¦~«aexpr0»¦- «aexpr0»"
+     "¦«aexpr0»?«aexpr»:«aexpr»¦n=«aexpr»¦n«_»«aassign»«_»2¦n++¦--m¦n--"},
+    {"aexpr0", BOTH, 2, "1¦n¦m¦$n¦42"},
+    {"aexpr0", BOTH, 1,
+     "0x1F¦010¦16#ff¦${n}¦${n:-1}¦${#x}¦$((«aexpr»))¦$(«sub-number»)¦$#¦`«bt-one»`"},
+    {"aexpr0", WILD, 1, "a[1]¦a[«aexpr»]¦'1'¦\"1\"¦\"$x\"¦$[1]¦x y¦\\1¦1 +\n2¦\"(\"¦$(«sub-list»)"},
+    {"sub-number", BOTH, 1, "echo 2¦echo «num»¦ (echo 1)"},
+    /* Not safe: at run time bash counts the parentheses and takes "$((" for a command's. */
+    {"sub-number", WILD, 1, "case a in a) echo 5;; esac"},
+    {"bt-one", BOTH, 1, "echo 1"},
+    {"abinop", BOTH, 1, "+¦-¦*¦<<¦>>¦<¦>¦<=¦>=¦==¦!=¦&¦|¦^¦&&¦||¦,"},
+    {"abinop", WILD, 1, "/¦%¦**"},
+    {"aassign", BOTH, 1, "=¦+=¦-=¦*=¦/=¦%=¦&=¦|=¦^=¦<<=¦>>="},
+    /* Simple commands. */
+    {"simple", WILD, 8, "«cmdname»«args*»¦«cmdname»«args+»«sredir*»"},
+    {"simple", WILD, 2, "«assign»¦«cmdname»«args?»«sredir+»«args*»¦«assign»«s»«cmdname»«args*»"},
+    {"simple", WILD, 1, "«assign»«s»«assign»¦«redir»«s»«cmdname»«args*»¦«redir»¦«assign»«sredir»"},
+    {"simple", WILD, 2, "«decl»«s»«declarg+»¦«cmdname» «reserved»«s»«reserved»«args?»"},
+    {"cmdname", WILD, 6, "echo¦cat¦printf¦:"},
+    {"cmdname", WILD, 1, "[¦test¦a¦foo¦/bin/ls¦./x¦.¦eval¦exec¦set¦$x¦«wpart»¦a.b¦~/x¦\\if¦'if'"},
+    {"decl", WILD, 1, "declare¦declare -a¦export¦local¦typeset -i¦readonly¦declare -gA"},
+    {"declarg", WILD, 1, "«assign»«_» ¦x ¦-r ¦«word» ¦a=(«elem*») ¦x=«word» "},
+    {"simple", SAFE, 12, "echo«args+»¦printf '<%s>\\n'«args+»¦echo \"«dqpart+»\""},
+    {"simple", SAFE, 4, "«assign»«sep»declare -p «name»¦cat«_»«heredoc»¦echo«args+»«sredir»"},
+    {"simple", SAFE, 2,
+     "echo $LINENO¦printf '%s|' \"$@\"¦echo \"${a[@]}\" «expand»¦«filter»«_»<<<«_»«word»"
+     "¦set -- «word»«args*»¦shift¦let n=«aexpr0»¦let \"n «aassign» 2\"¦declare -a a=(«elem*»)"
+     "¦«filter»«s»«heredoc»¦cat «heredoc»«s»«sredir»¦read -r x y <<<«word»¦read -a a«s»«heredoc»"
+     "¦declare x=«word» y=\"«dqpart*»\"¦cat <(echo «word»)¦«assign»«s»«assign»¦x=«word» echo $x"
+     "¦x=$(«sub-list») y=«word»¦echo $LINENO $? $#¦echo «reserved» «reserved»"},
+    {"simple", SAFE, 1,
+     "true¦false¦: «word»¦test -n «word»¦[ «word» = «word» ]¦local x=1¦return 2¦break¦declare -i n"
+     "¦declare -A h=([k]=«word» [«word»]=2)¦read x <out4¦declare -p a¦echo ${BASH_REMATCH[@]}"
+     "¦cat«s»«heredoc»«s»3«heredoc»¦test -e out«fileno»¦«redir»"},
+    {"filter", SAFE, 1, "cat¦tr a b¦sort¦wc -c¦sed 's/a/b/'"},
+    {"args", BOTH, 1, "«s»«arg»"},
+    {"arg", BOTH, 40, "«word»"},
+    {"arg", BOTH, 3, "«glob»¦«brace»¦«reserved»¦-«word»"},
+    {"arg", WILD, 1, "<(«_»«sub-list»)¦>(«sub-list»)¦a<(«sub-list»)b"},
+    {"raw-odd", WILD | ODD, 1, "«ext»¦]]"},
+    {"reserved", BOTH, 1,
+     "if¦then¦elif¦else¦fi¦do¦done¦case¦esac¦in¦while¦until¦for¦select¦function¦time¦coproc¦{¦}¦!"
+     "¦[[¦]]"},
+    {"assign", BOTH, 4, "«name»=«word»¦«name»=\"«dqpart*»\"¦a[«index»]=«word»"},
+    {"assign", BOTH, 1, "«name»=¦«name»+=«word»¦a=( «elem*»)¦a+=(«elem+»)¦a[1]+=«word»"},
+    {"assign", BOTH | ODD, 1, "x=~:~/a¦a=()"},
+    {"assign", WILD | ODD, 1,
+     "a[1]=(x)¦a[b c]=1¦a[\"x y\"]=«word»¦x=«brace»¦a=(\n# c\n)¦x=(a)b¦1x=a¦x-=1"},
+    {"index", BOTH, 1, "0¦1¦n¦«aexpr0»¦$(«sub-number»)¦$((«aexpr»))¦${#a[@]}"},
+    {"index", WILD, 1, "«word»¦a b¦'k'¦$(«sub-list»)¦a[1]¦x]¦«aexpr»¦\\]"},
+    {"elem", BOTH, 6, "«word»«s»¦«dquoted» ¦[«index»]=«word»«s»"},
+    {"elem", BOTH, 1,
+     "«nl»¦$(«sub-list»)«s»¦«brace»«nl»¦ «raw-comment»«eol»¦[5]=«s»¦«reserved»«s»"},
+    {"elem", WILD, 1, "<(«sub-list») ¦[k]+=«word» ¦[a b]=x ¦x=y ¦«glob» "},
+    {"name", BOTH, 1, "x¦y¦z"},
+    {"name", WILD, 1, "foo¦_¦X1¦IFS¦if"},
+    {"sredir", BOTH, 1, "«s»«redir»¦«_»«redir0»"},
+    {"redir", BOTH, 3, "«redir0»"},
+    {"redir", WILD, 2, "«fd»«redir0»"},
+    {"fd", WILD, 1, "0¦1¦2¦3¦10¦{fd}¦{a[1]}"},
+    {"redir0", WILD, 3, "<«_»«word»¦>«_»«word»¦>>«_»«word»¦<<<«_»«word»"},
+    {"redir0", WILD, 1,
+     ">|«_»«word»¦<>«_»«word»¦&>«_»«word»¦&>>«_»«word»¦>&«_»2¦<&«_»0¦>&-¦<&-¦>&2-¦<&3-¦>&$x¦>& f"
+     "¦< <(«sub-list»)¦> >(«sub-list»)¦>&«word»¦<<<«dquoted»¦<«s»«glob»"},
+    {"redir0", WILD, 6, "«heredoc»"},
+    {"redir0", SAFE, 1,
+     ">«_»out«fileno»¦>>«_»out«fileno»¦>|out«fileno»¦>&2¦ 2>&1¦«heredoc»¦<<<«_»«word»¦ 3>&1¦ 2>&-"
+     "¦ {fd}>out«fileno»¦&>out«fileno»¦&>>out«fileno»¦ 3<<<«word»¦ 3>&2-"},
+    {"fileno", SAFE, 1, "1¦2¦3"},
+    /* Lines of here-documents; a "raw-" one's delimiter is quoted. None may look like one. */
+    {"hline", BOTH, 3, "a $x b¦«expand»¦text¦\"«expand»'¦x $(«sub-list») y¦`«bt-list»`"},
+    {"hline", BOTH, 1,
+     "¦\tindented¦it's¦a\\\nb¦\\$x \\` \\\\ \\q¦${x:-\"a b\"}¦${x:-it's}¦$((«aexpr»))¦#no¦ E¦E "
+     "¦)¦$LINENO"
+     "¦${a[@]}¦\"$@\"¦$'a'¦${x#'}'}¦( ; & | <¦\\"
+     "\nx"},
+    {"raw-hline", BOTH, 1,
+     "a $x b¦$(¦`¦it's \"¦\\¦\\\\¦\tindented¦${¦)¦a\\$b¦#¦E x¦éa¦esac ;;¦}¦done"},
+    /* Words. A lone "$" or a "#" may not stand just anywhere, so they come with company. */
+    {"word", BOTH, 10, "«raw-lit»"},
+    {"word", BOTH, 6, "«wpart»"},
+    {"word", BOTH, 2, "«wpart»«wpart»¦«raw-lit»«wpart»¦«wpart»«tailpart»"},
+    {"word", BOTH, 1, "«wpart»«wpart»«wpart»«tailpart»¦«raw-odd»"},
+    {"raw-lit", BOTH, 3, "a¦b¦foo¦hello¦abc¦42"},
+    {"raw-lit", BOTH, 1, "-n¦x1¦a.b¦dir/x¦a-b¦o_k¦1.5"},
+    {"raw-odd", BOTH, 1,
+     "a#b¦a!¦!¦a=b¦~¦~/x¦{¦}¦{}¦[¦]¦[]¦^¦,¦%¦+¦@¦a@b¦é¦日本¦a^b¦a,b¦x%y¦+=¦=¦==¦a{b¦}c¦:¦-¦--¦a]¦%%"
+     "¦{a¦a}¦!a¦=a¦~x¦a~¦a:~¦\\#¦\\~¦a\\ b"},
+    {"raw-odd", WILD | ODD, 1,
+     "\xff¦a\xc3¦\xe2\x82¦\x01¦\x7f¦$¦a$¦\xc2\xa0¦a[b¦a[b=1¦\r¦{1..¦\x80z¦\v"},
+    {"wpart", BOTH, 3, "«raw-lit»¦«raw-squoted»¦«dquoted»¦«expand»¦«expand»"},
+    {"wpart", BOTH, 1, "«raw-dsquoted»¦\\«raw-escaped»¦''¦\"\"¦«brace»¦$\"«dqpart*»\""},
+    {"tailpart", BOTH, 1, "#¦=¦~¦$¦]¦^¦,¦%¦!¦#a¦«wpart»¦\\«raw-escaped»¦/*"},
+    {"raw-escaped", BOTH, 1, " ¦\\¦'¦\"¦$¦`¦a¦&¦;¦(¦)¦|¦<¦#¦{¦*¦\n¦~¦é"},
+    {"raw-squoted", BOTH, 1,
+     "'a b'¦''¦'$x'¦'\"'¦'`'¦'\\'¦'a\nb'¦'$(x'¦'#'¦')'¦'}'¦'a''b'¦'\\\\'¦'é'¦'*'¦'\\\n'"},
+    {"raw-dsquoted", BOTH, 1,
+     "$'a\\nb'¦$'\\''¦$'\\\\'¦$'\\x41\\101'¦$'\\u00e9'¦$'\\U1F600'¦$'\\e\\E\\a\\b\\f\\v\\r\\t'¦$'"
+     "\\cA'¦$''"
+     "¦$'\\\"\\?'¦$'a\nb'¦$'\"'¦$'$x`'¦$'\\q'¦$'\\xg'¦$'\\x{41}'¦$'\\0'¦$')}'¦$'\\u'¦$'\\\n'"},
+    {"dquoted", BOTH, 1, "\"«dqpart+»\"¦\"«dqpart*»\""},
+    {"raw-dquoted", WILD, 1, "\"a b\"¦\"1\"¦\"$n\""},
+    {"dqpart", BOTH, 3, "a¦ b¦«qexpand»"},
+    {"dqpart", BOTH, 1, "'¦\\\"¦\\\\¦\\$¦\\`¦\\a¦\n¦\\\n¦#¦(¦)¦{¦}¦*¦~¦é¦;¦&¦|¦<¦!¦it's¦''¦,¦[¦]"},
+    {"dqpart", WILD, 1, "$ ¦$'a'¦\xff¦$%"},
+    {"brace", BOTH, 1,
+     "{a,b}¦{1..3}¦x{a,\"b c\"}y¦{a,{b,c}}¦{a..e..2}¦{,x}¦{a,$x}¦{a}¦{3..1}¦{\\,,b}"},
+    {"glob", BOTH, 1, "*¦?¦[a-z]*¦[!a]¦[[:alpha:]]*¦*.c¦out*¦[^a]?¦[]a]¦a*«word»¦[a\\]]"},
+    /* Expansions. Those within double quotes have their own rules: quotes mean less there. */
+    {"expand", BOTH, 1, "$«special»¦${«param»}¦${«param»«op»}¦${«param»«op»}¦«any»"},
+    {"qexpand", BOTH, 1, "$«special»¦${«param»}¦${«param»«qop»}¦${«param»«qop»}¦«any»"},
+    {"any", BOTH, 4, "$(«_»«sub-list»«_»)¦`«bt-list»`"},
+    {"any", BOTH, 2, "$((«_»«aexpr»«_»))¦${#«param»}¦${!a[@]}¦${#a[@]}¦$(«sub-shown»)"},
+    {"any", BOTH, 1,
+     "$[«aexpr»]¦$(<«_»out4)¦${!x*}¦${!x@}¦${!a[*]}¦${#}¦${#@}¦${#*}¦$(«nl»«sub-list»«nl»)¦$()"
+     "¦$(( («aexpr») ))¦${@:1:2}¦${*:«aexpr0»}¦$( («sub-list») )¦$(( n > 1 ? «aexpr» : 0 ))"},
+    {"any", WILD, 1,
+     "${!x}¦${!x:-«qword»}¦${!1}¦${!#}¦${#-}¦${##}¦${#?}¦${#$}¦$((«sub-list»))¦$[ «aexpr» ]¦${!x@Q}"
+     "¦$((«sub-list»);a)¦$(«lead»)¦${«raw-odd»}¦$(<«s»«word»)¦$(#c\n)¦${ «sub-list»; }¦``¦${a[}"},
+    {"special", BOTH, 8, "x¦y"},
+    {"special", BOTH, 1, "1¦@¦*¦#¦?¦-¦0¦2¦a¦LINENO¦n"},
+    {"special", WILD, 1, "$¦!¦_¦foo¦10"},
+    {"param", BOTH, 6, "x¦y¦z"},
+    {"param", BOTH, 1, "1¦@¦*¦a¦a[@]¦a[*]¦a[«index»]¦10¦h[k]¦n"},
+    {"param", WILD, 1, "$¦!¦-¦?¦0¦#¦_¦h[$(«sub-list»)]¦h['x y']¦h[\"$x\"]¦h[a[1]]¦h[«word»]"},
+    {"op", BOTH, 3, "«alter»«pword*»¦«trim»«pword»¦/«pword»/«pword»"},
+    {"qop", BOTH, 3, "«alter»«qword*»¦«trim»«qword»¦/«qword»/«qword»"},
+    {"op", BOTH, 1,
+     "//«pword»/«pword»¦/#«pword»/«pword?»¦/%«pword»/¦//«pword»¦/«pword»¦«case»«glob»"},
+    {"qop", BOTH, 1,
+     "//«qword»/«qword»¦/#«qword»/«qword?»¦/%«qword»/¦//«qword»¦/«qword»¦«case»«glob»"},
+    {"op", BOTH, 1, "«slice»¦«case»¦@«raw-transform»"},
+    {"qop", BOTH, 1, "«slice»¦«case»¦@«raw-transform»"},
+    {"alter", BOTH, 2, ":-¦:=¦:+"},
+    {"alter", BOTH, 1, "-¦=¦+"},
+    {"alter", WILD, 1, ":?¦?"},
+    {"trim", BOTH, 1, "#¦##¦%¦%%"},
+    {"case", BOTH, 1, "^¦^^¦,¦,,"},
+    {"slice", BOTH, 1, ":1¦:1:2¦: -2¦:«aexpr»¦:«aexpr0»:«aexpr0»¦:0:${#x}¦:(1):1¦::2"},
+    {"slice", WILD, 1, ":¦::¦:x?1:2¦:$(«sub-list»):«aexpr»¦:\"1\"¦:a[1]"},
+    {"raw-transform", BOTH, 1, "Q¦E¦A¦a¦U¦u¦L¦K¦k"},
+    {"raw-transform", WILD, 1, "P¦x¦"},
+    {"pword", BOTH, 5, "a¦«wpart»¦«word»"},
+    {"pword", BOTH, 1,
+     "*¦a b¦\\}¦'}'¦\"}\"¦?¦[ab]¦«glob»¦«dquoted» «expand»¦\\/¦(¦)¦;¦&¦|¦<¦{¦#¦\n"},
+    {"qword", BOTH, 5, "a¦«qexpand»¦\"«dqpart»\""},
+    {"qword", BOTH, 1,
+     "*¦a b¦\\}¦'a'¦\\\"¦'\"a\"'¦«qexpand» \"b c\"¦\\/¦(¦)¦;¦\\'¦$'x'¦#¦~¦\\\\¦\\$"},
+    {"qword", WILD, 1, "'¦it's¦'}'¦{¦\"«qexpand»'\"¦$\"a\""},
+    {"sub-shown", BOTH, 1, "echo «arg»¦echo \"«dqpart+»\"¦printf %s \"$x\"¦cat«_»«heredoc»"},
+    {"sub-list", BOTH, 2, "«list»"},
+    {"sub-list", BOTH, 3, "echo«args*»¦echo \"«dqpart+»\""},
+    {"sub-list", BOTH, 1, "cat«_»«heredoc»¦«list»«end»¦«list»«nl»¦case«s»x in x) echo b;; esac"},
+    {"bt-list", BOTH, 2, "echo«args*»¦echo \"«dqpart+»\"¦echo $x"},
+    {"bt-list", BOTH, 1, "«list»¦cat«_»«heredoc»¦«_»echo `«bt-list»`"},
+};
+
+/* The table in a form that is quick to go through: alternatives are chained, items are in order. */
+struct item {
+    const char *text; /* NULL: made by .rule */
+    size_t len;
+    int rule;
+    char repeat; /* one of "?*+", or 0 */
+};
+
+struct alt {
+    int first, count, weight, next, height;
+    bool odd;
+};
+
+struct rule {
+    const char *name;
+    size_t len;
+    int alts, height, action; /* .action is -1 where the table has the rule */
+    bool raw, scope, backquoted;
+};
+
+static struct item items[ITEMS_MAX];
+static struct alt alts[ALTS_MAX];
+static struct rule rules[RULES_MAX];
+static int item_count, alt_count, rule_count;
+
+static const char open_mark[] = "«", close_mark[] = "»", or_mark[] = "¦";
+enum { MARK = sizeof(open_mark) - 1, UNREACHED = 1000 };
+
+struct pending {
+    const char *delimiter;
+    char suffix;
+    bool quoted, strip;
+    int depth;
+};
+
+struct generator {
+    struct text out;
+    size_t size_limit, emitted;
+    int depth_limit, raw, in_body;
+    unsigned continuation; /* per mille: chance of a backslash-newline before a character */
+    int break_after;       /* items until a rule gets broken; below 0: none */
+    struct pending pending[PENDING_MAX];
+    int pending_first, pending_count;
+};
+
+static void expand(struct generator *g, int rule, int depth);
+
+static void emit(struct generator *g, const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        bool escaped = g->out.len > 0 && g->out.bytes[g->out.len - 1] == '\\';
+        bool inside_char = ((unsigned char)bytes[i] & 0xc0) == 0x80;
+        if (g->continuation > 0 && g->raw == 0 && !escaped && !inside_char &&
+            below(1000) < g->continuation)
+            put(&g->out, "\\\n", 2);
+        put(&g->out, bytes + i, 1);
+    }
+    g->emitted += len;
+}
+
+static void emit_raw(struct generator *g, const char *s)
+{
+    g->raw++;
+    emit(g, s, strlen(s));
+    g->raw--;
+}
+
+static int find_rule(const char *name, size_t len)
+{
+    for (int i = 0; i < rule_count; i++) {
+        if (rules[i].len == len && memcmp(rules[i].name, name, len) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static void emit_body(struct generator *g, struct pending p)
+{
+    int line = find_rule(p.quoted ? "raw-hline" : "hline", p.quoted ? 9 : 5);
+    g->in_body++;
+    for (size_t n = below(4); n > 0; n--) {
+        if (p.strip && percent(60))
+            emit_raw(g, percent(50) ? "\t" : "\t\t");
+        expand(g, line, p.depth + 1);
+        emit_raw(g, "\n");
+    }
+    g->in_body--;
+    if (p.strip && percent(50))
+        emit_raw(g, "\t");
+    emit_raw(g, p.delimiter);
+    emit_raw(g, (char[]){p.suffix, '\0'});
+    emit_raw(g, "\n");
+}
+
+/* A newline, and behind it what the line's here-document operators have promised. */
+static void emit_newline(struct generator *g, int depth)
+{
+    (void)depth;
+    emit_raw(g, "\n");
+    int first = g->pending_first, end = g->pending_count;
+    g->pending_first = end;
+    for (int i = first; i < end; i++)
+        emit_body(g, g->pending[i]);
+    g->pending_first = g->pending_count = first;
+}
+
+/* "%" is the suffix that tells a document within a document's body from the one around it. */
+static const struct {
+    const char *spelling, *plain;
+} delimiters[] = {
+    {"E%", "E"},     {"E%", "E"},         {"EOF%", "EOF"},     {"'E%'", "E"}, {"\"EOF%\"", "EOF"},
+    {"\\E%", "E"},   {"E\"O\"%", "EO"},   {"'A B%'", "A B"},   {"$x%", "$x"}, {"E'F%'", "EF"},
+    {"\"\"E%", "E"}, {"{a,b}%", "{a,b}"}, {"é%", "é"},         {"\\$%", "$"}, {"'\\'E%", "\\E"},
+    {"!%", "!"},     {"E\\ F%", "E F"},   {"'a\"b'%", "a\"b"}, {"a=%", "a="},
+};
+
+static void emit_heredoc(struct generator *g, int depth)
+{
+    if (g->pending_count == PENDING_MAX) {
+        emit_raw(g, "<<<x");
+        return;
+    }
+    size_t pick = below(sizeof(delimiters) / sizeof(delimiters[0]));
+    const char *spelling = delimiters[pick].spelling;
+    struct pending p = {.delimiter = delimiters[pick].plain,
+                        .suffix = (char)(g->in_body > 0 ? '0' + g->in_body % 10 : '\0'),
+                        .quoted = strpbrk(spelling, "'\"\\") != NULL,
+                        .strip = percent(30),
+                        .depth = depth};
+    emit(g, p.strip ? "<<-" : "<<", p.strip ? 3 : 2);
+    emit_raw(g, percent(20) ? " " : "");
+    for (const char *s = spelling; *s != '\0'; s++)
+        emit_raw(g, (char[]){*s == '%' ? p.suffix : *s, '\0'});
+    g->pending[g->pending_count++] = p;
+}
+
+/* Names made from the depth differ from those in use around them: no loop touches another's. */
+static void emit_depth(struct generator *g, int depth)
+{
+    char digits[16];
+    snprintf(digits, sizeof(digits), "%d", depth);
+    emit_raw(g, digits);
+}
+
+static const struct {
+    const char *name;
+    void (*emit)(struct generator *g, int depth);
+} actions[] = {
+    {"eol", emit_newline},
+    {"heredoc", emit_heredoc},
+    {"n", emit_depth},
+};
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+static int intern_rule(const char *name, size_t len)
+{
+    int found = find_rule(name, len);
+    if (found >= 0)
+        return found;
+    if (rule_count == RULES_MAX)
+        die("too many rules", "");
+    struct rule *r = &rules[rule_count];
+    *r = (struct rule){.name = name, .len = len, .alts = -1, .height = UNREACHED, .action = -1};
+    r->raw = begins(name, "raw-");
+    r->backquoted = begins(name, "bt-");
+    r->scope = r->backquoted || begins(name, "sub-");
+    return rule_count++;
+}
+
+static void add_item(struct item item)
+{
+    if (item_count == ITEMS_MAX)
+        die("too many items", "");
+    items[item_count++] = item;
+}
+
+static void add_reference(const char *name, size_t len)
+{
+    char last = name[len - 1];
+    bool repeated = len > 1 && strchr("?*+", last) != NULL;
+    add_item(
+        (struct item){.rule = intern_rule(name, len - repeated), .repeat = repeated ? last : 0});
+}
+
+static void add_items(const char *text, const char *end)
+{
+    while (text < end) {
+        const char *open = memmem(text, (size_t)(end - text), open_mark, MARK);
+        const char *literal_end = open == NULL ? end : open;
+        if (literal_end > text)
+            add_item((struct item){.text = text, .len = (size_t)(literal_end - text)});
+        if (open == NULL)
+            return;
+        const char *name = open + MARK;
+        const char *close = memmem(name, (size_t)(end - name), close_mark, MARK);
+        if (close == NULL || close == name)
+            die("bad reference: ", open);
+        add_reference(name, (size_t)(close - name));
+        text = close + MARK;
+    }
+}
+
+static void add_row(const struct row *row)
+{
+    int rule = intern_rule(row->rule, strlen(row->rule));
+    const char *text = row->alternatives, *end;
+    do {
+        end = strstr(text, or_mark);
+        if (alt_count == ALTS_MAX)
+            die("too many alternatives", "");
+        int first = item_count;
+        add_items(text, end == NULL ? text + strlen(text) : end);
+        struct alt *a = &alts[alt_count];
+        *a = (struct alt){.first = first, .count = item_count - first, .weight = row->weight};
+        a->next = rules[rule].alts;
+        a->odd = row->mode & ODD;
+        rules[rule].alts = alt_count++;
+        text = end == NULL ? NULL : end + MARK;
+    } while (text != NULL);
+}
+
+static int alt_height(const struct alt *a)
+{
+    int height = a->odd ? ODD_HEIGHT : 0;
+    for (int i = a->first; i < a->first + a->count; i++) {
+        const struct item *item = &items[i];
+        bool must = item->text == NULL && (item->repeat == 0 || item->repeat == '+');
+        if (must && rules[item->rule].height > height)
+            height = rules[item->rule].height;
+    }
+    return height;
+}
+
+/* How deep each rule goes at least: what tells the ways out when a text has got deep enough. */
+static void find_heights(void)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int r = 0; r < rule_count; r++) {
+            for (int a = rules[r].alts; a >= 0; a = alts[a].next) {
+                alts[a].height = alt_height(&alts[a]);
+                if (alts[a].height + 1 < rules[r].height) {
+                    rules[r].height = alts[a].height + 1;
+                    changed = true;
+                }
+            }
+        }
+    }
+    for (int r = 0; r < rule_count; r++) {
+        if (rules[r].height >= UNREACHED)
+            die("rule without an end: ", rules[r].name);
+    }
+}
+
+static void compile_grammar(enum mode mode)
+{
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        int rule = intern_rule(actions[i].name, strlen(actions[i].name));
+        rules[rule].action = (int)i;
+        rules[rule].height = 1;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].mode & mode)
+            add_row(&rows[i]);
+    }
+    find_heights();
+}
+
+static int room(const struct generator *g, int depth)
+{
+    return g->emitted > g->size_limit ? 0 : g->depth_limit - depth;
+}
+
+static const struct alt *choose(const struct generator *g, const struct rule *r, int depth)
+{
+    int most = room(g, depth), total = 0;
+    if (most < r->height - 1)
+        most = r->height - 1;
+    for (int a = r->alts; a >= 0; a = alts[a].next)
+        total += alts[a].height <= most ? alts[a].weight : 0;
+    int pick = (int)below((size_t)total);
+    for (int a = r->alts; a >= 0; a = alts[a].next) {
+        if (alts[a].height <= most && (pick -= alts[a].weight) < 0)
+            return &alts[a];
+    }
+    return &alts[r->alts];
+}
+
+static int repetitions(const struct generator *g, const struct item *item, int depth)
+{
+    if (item->repeat == 0)
+        return 1;
+    int least = item->repeat == '+';
+    if (room(g, depth) < rules[item->rule].height)
+        return least;
+    if (item->repeat == '?')
+        return percent(35);
+    int n = least;
+    while (n < 5 && percent(45))
+        n++;
+    return n;
+}
+
+static void expand_item(struct generator *g, const struct item *item, int depth)
+{
+    if (item->text != NULL)
+        emit(g, item->text, item->len);
+    else if (rules[item->rule].action >= 0)
+        actions[rules[item->rule].action].emit(g, depth);
+    else
+        expand(g, item->rule, depth + 1);
+}
+
+static void expand_items(struct generator *g, const struct alt *a, int depth)
+{
+    for (int i = a->first; i < a->first + a->count; i++) {
+        int n = repetitions(g, &items[i], depth);
+        /* Only operators and reserved words count: another word less or more breaks no rule. */
+        bool counts = items[i].text != NULL && g->raw == 0 && items[i].text[0] != ' ';
+        if (g->break_after >= 0 && counts && g->break_after-- == 0)
+            n += percent(60) ? -1 : 1;
+        while (n-- > 0)
+            expand_item(g, &items[i], depth);
+    }
+}
+
+/* Here-documents that begin in a substitution have their bodies in it. */
+static void expand_scope(struct generator *g, const struct alt *a, int depth)
+{
+    int first = g->pending_first;
+    g->pending_first = g->pending_count;
+    expand_items(g, a, depth);
+    if (g->pending_count > g->pending_first)
+        emit_newline(g, depth);
+    g->pending_first = first;
+}
+
+static void expand_backquoted(struct generator *g, const struct alt *a, int depth)
+{
+    struct text outer = g->out;
+    g->out = (struct text){0};
+    expand_scope(g, a, depth);
+    struct text inner = g->out;
+    g->out = outer;
+    for (size_t i = 0; i < inner.len; i++) {
+        if (strchr("\\`", inner.bytes[i]) != NULL)
+            put(&g->out, "\\", 1);
+        put(&g->out, inner.bytes + i, 1);
+    }
+    free(inner.bytes);
+}
+
+static void expand(struct generator *g, int rule, int depth)
+{
+    const struct rule *r = &rules[rule];
+    const struct alt *a = choose(g, r, depth);
+    g->raw += r->raw;
+    if (r->backquoted)
+        expand_backquoted(g, a, depth);
+    else if (r->scope)
+        expand_scope(g, a, depth);
+    else
+        expand_items(g, a, depth);
+    g->raw -= r->raw;
+}
+
+static const struct {
+    unsigned chance;
+    int depth;
+    size_t size;
+} sizes[] = {{45, 20, 120}, {35, 28, 300}, {15, 40, 600}, {5, 66, 1500}};
+
+static void set_limits(struct generator *g, enum mode mode)
+{
+    size_t pick = below(100), i = 0;
+    while (pick >= sizes[i].chance)
+        pick -= sizes[i++].chance;
+    g->depth_limit = sizes[i].depth;
+    g->size_limit = sizes[i].size;
+    if (mode == SAFE) { /* more to show for it, but loops in loops in loops take too long */
+        g->size_limit *= 2;
+        g->depth_limit = g->depth_limit < 42 ? g->depth_limit : 42;
+    }
+    g->continuation = percent(8) ? 60 : 0;
+    g->break_after = mode == WILD && percent(BREAK_PERCENT) ? (int)below(12) : -1;
+}
+
+static void generate(uint64_t seed, uint64_t count, enum mode mode)
+{
+    compile_grammar(mode);
+    int program = find_rule("program", strlen("program"));
+    for (uint64_t i = 0; i < count; i++) {
+        struct generator g = {0};
+        random_begin(seed, i);
+        set_limits(&g, mode);
+        expand(&g, program, 0);
+        if (g.pending_count > 0)
+            emit_newline(&g, 0);
+        write_frame(&g.out);
+        free(g.out.bytes);
+    }
+}
+
+/* Mutants. */
+static const char *const pieces[] = {
+    "$(",    ")",    "`",       "'",   "\"",   "\\",    "\\\n", "<<E",    "\nE\n",  "<<-'E'",
+    ";;",    "&",    "|",       "((",  "))",   "[[",    "]]",   "{",      "}",      "${",
+    "#",     "if ",  "then",    "fi",  " do ", "done",  "case", "esac",   " in ",   "\n",
+    "time ", "! ",   "coproc ", "=(",  "\t",   "<(",    ">(",   "$'",     "$\"",    "~",
+    "@(",    "$((",  "$[",      "]",   "(",    "for ",  "&&",   "||",     ";",      "function ",
+    ";&",    ";;&",  "|&",      "<<<", ">&",   "&>",    "<>",   ">|",     "2>",     "{fd}>",
+    "$",     "a[",   "a=",      "+=",  "() ",  "else ", "elif", "until ", "while ", "select ",
+    " =~ ",  " == ", "!(",      "$@",  "${#",  "${!",   ":-",   "%%",     "//",     "*",
+    "?",     "\r",   "\xff",    "é",   " #",   "\n\n",  "-p ",  "<&-",
+};
+
+static struct {
+    struct text *texts;
+    size_t count;
+} seeds;
+
+static bool read_frame(struct text *t)
+{
+    unsigned long long len;
+    int got = scanf("%llu", &len);
+    if (got == EOF)
+        return false;
+    if (got != 1 || len > SEED_MAX || getchar() != '\n')
+        die("standard input has a bad frame", "");
+    *t = (struct text){.bytes = malloc(len + 1), .len = len, .cap = len + 1};
+    if (t->bytes == NULL || fread(t->bytes, 1, len, stdin) != len)
+        die("standard input ends within a frame", "");
+    if (memchr(t->bytes, '\0', len) != NULL)
+        die("standard input has a NUL byte", "");
+    return true;
+}
+
+static void read_seeds(void)
+{
+    struct text t;
+    while (read_frame(&t)) {
+        seeds.texts = reallocarray(seeds.texts, seeds.count + 1, sizeof(*seeds.texts));
+        if (seeds.texts == NULL)
+            die("out of memory", "");
+        seeds.texts[seeds.count++] = t;
+    }
+    if (seeds.count == 0)
+        die("standard input has no texts", "");
+}
+
+static size_t line_start(const struct text *t, size_t at)
+{
+    while (at > 0 && t->bytes[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* A copy of a seed, or of some whole lines of one too long to be mutated to any effect. */
+static struct text take_window(const struct text *seed, size_t most)
+{
+    size_t from = 0, to = seed->len;
+    if (seed->len > most) {
+        from = line_start(seed, below(seed->len));
+        size_t end = from + 1 + below(most);
+        to = end >= seed->len ? seed->len : line_start(seed, end);
+        if (to <= from) /* a line longer than the window */
+            to = end < seed->len ? end : seed->len;
+    }
+    struct text t = {0};
+    put(&t, seed->bytes + from, to - from);
+    return t;
+}
+
+static void replace(struct text *t, size_t at, size_t len, const char *with, size_t with_len)
+{
+    struct text made = {0};
+    put(&made, t->bytes, at);
+    put(&made, with, with_len);
+    put(&made, t->bytes + at + len, t->len - at - len);
+    free(t->bytes);
+    *t = made;
+}
+
+static int class_of(char c)
+{
+    if (strchr(" \t\n", c) != NULL)
+        return 0;
+    return strchr("|&;()<>{}[]$`'\"\\!=", c) != NULL ? 2 : 1;
+}
+
+/* A byte, or a run of bytes of one kind, which is a token often enough. */
+static size_t pick_chunk(const struct text *t, size_t *len)
+{
+    size_t at = below(t->len), end = at + 1;
+    if (t->len > 0 && percent(65)) {
+        int class = class_of(t->bytes[at]);
+        while (at > 0 && class_of(t->bytes[at - 1]) == class)
+            at--;
+        while (end < t->len && class_of(t->bytes[end]) == class)
+            end++;
+    }
+    *len = t->len == 0 ? 0 : end - at;
+    return at;
+}
+
+static void mutate_delete(struct text *t)
+{
+    size_t len, at = pick_chunk(t, &len);
+    replace(t, at, len, "", 0);
+}
+
+static void mutate_duplicate(struct text *t)
+{
+    size_t len, at = pick_chunk(t, &len);
+    struct text chunk = {0};
+    put(&chunk, t->bytes + at, len);
+    replace(t, percent(70) ? at : below(t->len), 0, chunk.bytes, chunk.len);
+    free(chunk.bytes);
+}
+
+static void mutate_swap(struct text *t)
+{
+    size_t a_len, a = pick_chunk(t, &a_len), b_len, b = pick_chunk(t, &b_len);
+    if (a + a_len > b)
+        return;
+    struct text made = {0};
+    put(&made, t->bytes + b, b_len);
+    put(&made, t->bytes + a + a_len, b - a - a_len);
+    put(&made, t->bytes + a, a_len);
+    replace(t, a, b + b_len - a, made.bytes, made.len);
+    free(made.bytes);
+}
+
+static void mutate_insert(struct text *t)
+{
+    const char *piece = pieces[below(sizeof(pieces) / sizeof(pieces[0]))];
+    size_t len, at = pick_chunk(t, &len);
+    replace(t, at, percent(25) ? len : 0, piece, strlen(piece));
+}
+
+static void mutate_splice(struct text *t)
+{
+    struct text other = take_window(&seeds.texts[below(seeds.count)], MUTANT_MAX / 2);
+    size_t at = below(t->len + 1), from = below(other.len + 1);
+    size_t cut = percent(50) ? t->len - at : 0, len = other.len - from;
+    replace(t, at, cut, other.bytes + from, cut > 0 ? len : below(len + 1));
+    free(other.bytes);
+}
+
+static void mutate_truncate(struct text *t)
+{
+    size_t at = below(t->len + 1);
+    bool head = percent(70);
+    replace(t, head ? at : 0, head ? t->len - at : at, "", 0);
+}
+
+static const struct {
+    unsigned chance;
+    void (*apply)(struct text *t);
+} mutations[] = {
+    {22, mutate_delete}, {15, mutate_duplicate}, {13, mutate_swap},
+    {35, mutate_insert}, {8, mutate_splice},     {7, mutate_truncate},
+};
+
+static void mutate_once(struct text *t)
+{
+    size_t pick = below(100), i = 0;
+    while (pick >= mutations[i].chance)
+        pick -= mutations[i++].chance;
+    mutations[i].apply(t);
+}
+
+static void mutate(uint64_t seed, uint64_t count)
+{
+    read_seeds();
+    for (uint64_t i = 0; i < count; i++) {
+        random_begin(seed, i);
+        struct text t = take_window(&seeds.texts[below(seeds.count)], MUTANT_MAX * 3 / 4);
+        for (size_t n = 1 + below(4); n > 0; n--)
+            mutate_once(&t);
+        if (t.len > MUTANT_MAX)
+            t.len = MUTANT_MAX;
+        write_frame(&t);
+        free(t.bytes);
+    }
+    for (size_t i = 0; i < seeds.count; i++)
+        free(seeds.texts[i].bytes);
+    free(seeds.texts);
+}
+
+static uint64_t number(const char *s)
+{
+    char *end;
+    errno = 0;
+    uint64_t n = strtoull(s, &end, 10);
+    if (errno != 0 || end == s || *end != '\0')
+        die("not a number: ", s);
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    bool safe = argc == 5 && strcmp(argv[4], "--safe") == 0;
+    if ((argc == 4 || safe) && strcmp(argv[1], "grammar") == 0)
+        generate(number(argv[2]), number(argv[3]), safe ? SAFE : WILD);
+    else if (argc == 4 && strcmp(argv[1], "mutate") == 0)
+        mutate(number(argv[2]), number(argv[3]));
+    else
+        die("usage: shellgen grammar SEED COUNT [--safe] | shellgen mutate SEED COUNT", "");
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
