@@ -18,8 +18,6 @@ static void scan_value(struct parser *p, struct shell_assignment *assignment)
     struct parts parts = {0};
     skip_continuations(p);
     if (*p->at == '(' && assignment->name.len) {
-        if (assignment->has_subscript)
-            parser_refuse(p, p->at, "an array cannot be a member of an array");
         scan_array(p, &parts);
         if (!char_is(*p->at, CHAR_BREAK))
             parser_refuse(p, p->at, "text right behind an array");

@@ -119,7 +119,6 @@ static void parse_each(struct parser *p, struct shell_command *command)
     if (peek_kind(p) != TOKEN_WORD)
         unexpected(p, "a name");
     command->each.name = take(p).word;
-    p->now.expect_in = p->now.expect_do = true;
     if (peek_kind(p) == TOKEN_SEMICOLON) {
         skip_terminator(p);
         command->each.body = parse_do(p);
@@ -147,6 +146,7 @@ static void split_head(struct parser *p, struct shell_part *parts, struct shell_
 {
     struct parts each[3] = {0};
     unsigned which = 0;
+    char quote = 0;
     for (struct shell_part *part = parts, *next; part; part = next) {
         next = part->next;
         part->next = NULL;
@@ -155,7 +155,6 @@ static void split_head(struct parser *p, struct shell_part *parts, struct shell_
             continue;
         }
         const char *start = part->text.bytes, *end = start + part->text.len;
-        char quote = 0;
         for (const char *at = start; at <= end; at++) {
             if (at < end && (*at == '"' || *at == '\'')) {
                 if (!quote || quote == *at)
@@ -183,8 +182,6 @@ static void split_head(struct parser *p, struct shell_part *parts, struct shell_
             if (at < end && ++which > 2)
                 parser_refuse(p, from, "more than two ';' in 'for (('");
         }
-        if (quote)
-            parser_refuse(p, from, "quotes in the head of 'for (('");
     }
     if (which != 2)
         parser_refuse(p, from, "'for ((' needs two ';'");
@@ -233,7 +230,6 @@ static struct shell_clause *parse_clause(struct parser *p)
     if (peek_kind(p) != TOKEN_CLOSE)
         unexpected(p, "')' or '|'");
     take(p);
-    p->now.case_pattern = false;
     clause->body = parse_list(p, LIST_MAY_BE_EMPTY);
     clause->span = parser_span(p, from, p->now.taken_to);
     return clause;
@@ -245,13 +241,11 @@ static void parse_case(struct parser *p, struct shell_command *command)
     if (peek_kind(p) != TOKEN_WORD)
         unexpected(p, "a word");
     command->choice.subject = take(p).word;
-    p->now.expect_in = true;
     skip_newlines(p);
     expect(p, TOKEN_IN, "'in'");
 
     struct shell_clause **tail = &command->choice.clauses;
     for (;;) {
-        p->now.case_pattern = true;
         skip_newlines(p);
         if (peek_kind(p) == TOKEN_ESAC)
             break;
@@ -267,7 +261,6 @@ static void parse_case(struct parser *p, struct shell_command *command)
                                                   : SHELL_CLAUSE_BREAK;
         take(p);
     }
-    p->now.case_pattern = false;
     take(p);
 }
 

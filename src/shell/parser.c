@@ -262,6 +262,17 @@ static struct shell_command *parse_command(struct parser *p)
 
 /* --- pipelines and lists ---------------------------------------------------------------------- */
 
+/* Whether a word or nothing stands here, also for a reader that knows no reserved words here. */
+static bool is_plain_start(const struct token *token)
+{
+    if (token->kind == TOKEN_ASSIGNMENT) {
+        const struct shell_part *part = token->assignment->value.parts;
+        return !token->assignment->has_subscript && !(part && part->kind == SHELL_ARRAY);
+    }
+    return token->kind == TOKEN_WORD || token->kind == TOKEN_SEMICOLON ||
+           token->kind == TOKEN_NEWLINE;
+}
+
 /* `time` and `!` before a pipeline, in any order and number; true when there was one. */
 static bool parse_prefixes(struct parser *p, struct shell_pipeline *pipeline)
 {
@@ -286,7 +297,7 @@ static bool parse_prefixes(struct parser *p, struct shell_pipeline *pipeline)
             pipeline->timing = SHELL_TIMED_POSIX;
             break;
         default:
-            if (starts_substitution && peek_kind(p) != TOKEN_WORD)
+            if (starts_substitution && !is_plain_start(peek(p)))
                 parser_refuse(p, peek(p)->from,
                               "only a simple command may follow 'time' at the "
                               "start of a substitution");

@@ -110,7 +110,9 @@ struct reading {
     bool case_pattern;            /* only `esac` is reserved, nothing is an assignment */
     bool assign_arrays;           /* behind declare and its kin: NAME=( is an array */
     bool leading_redirects;       /* a simple command that has but redirections so far */
-    bool expect_in, expect_do;    /* for, select, case: what the next word may be */
+    bool case_statement;          /* a `case` was read, its `esac` not yet */
+    unsigned expecting_in;        /* names behind for, select and case that had no `in` or `do` */
+    unsigned esacs_needed;
     char late_guard;              /* brackets that arithmetic around would count, or 0 */
     unsigned in_command;          /* within this many $( ) */
     bool in_document;             /* the body of a here-document, which bash reads but once */

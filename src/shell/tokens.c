@@ -212,6 +212,10 @@ static void read_operator(struct parser *p, struct token *token)
         if (to) {
             token->kind = OPERATORS[i].kind;
             p->at = to;
+            if (token->kind == TOKEN_CLOSE)
+                p->now.case_pattern = false;
+            else if (token->kind >= TOKEN_CLAUSE_BREAK && token->kind <= TOKEN_CLAUSE_TEST)
+                p->now.case_pattern = true;
             return;
         }
     }
@@ -283,20 +287,47 @@ static bool takes_arrays(const struct shell_word *word)
     return false;
 }
 
-/* What a word without any quote or expansion is, by where it stands. */
-static enum token_kind classify(const struct parser *p, const struct shell_part *part)
+/* `in` was read: for `case`, or what bash takes for one, patterns follow. */
+static void begin_in(struct reading *r, bool patterns)
 {
-    const struct reading *r = &p->now;
+    r->expecting_in -= r->expecting_in > 0;
+    if (patterns) {
+        r->case_pattern = true;
+        r->esacs_needed++;
+    }
+}
+
+/*
+ * What a word without any quote or expansion is, by where it stands. The counters are bash's, with
+ * their oddities: `for x; {` leaves one `in` expected, and the next `in` behind a word is reserved.
+ */
+static enum token_kind classify(struct parser *p, const struct shell_part *part)
+{
+    struct reading *r = &p->now;
     const char *bytes = part->text.bytes;
     size_t len = part->text.len;
     enum token_kind kind = find_reserved(bytes, len);
 
-    if (r->expect_in && kind == TOKEN_IN)
+    bool named = r->last == TOKEN_WORD && (r->before == TOKEN_FOR || r->before == TOKEN_SELECT);
+    if (kind == TOKEN_IN && (named || (r->last == TOKEN_WORD && r->before == TOKEN_CASE))) {
+        begin_in(r, r->before == TOKEN_CASE);
         return TOKEN_IN;
-    if (r->expect_do && kind == TOKEN_DO)
+    }
+    if (kind == TOKEN_IN && r->expecting_in &&
+        (r->last == TOKEN_WORD || r->last == TOKEN_NEWLINE)) {
+        begin_in(r, r->case_statement);
+        return TOKEN_IN;
+    }
+    if (kind == TOKEN_DO && (named || (r->expecting_in && (r->last == TOKEN_NEWLINE ||
+                                                           r->last == TOKEN_SEMICOLON)))) {
+        r->expecting_in -= r->expecting_in > 0;
         return TOKEN_DO;
-    if (r->last == TOKEN_IN && r->case_pattern && kind == TOKEN_ESAC)
+    }
+    if (kind == TOKEN_ESAC && r->last == TOKEN_IN && r->esacs_needed) {
+        r->esacs_needed--;
+        r->case_pattern = false;
         return TOKEN_ESAC;
+    }
     if (r->last == TOKEN_FOR_ARITH && (kind == TOKEN_DO || kind == TOKEN_BRACE))
         return kind;
     if (r->last == TOKEN_TIME && len == 2 && !memcmp(bytes, "-p", 2))
@@ -311,6 +342,11 @@ static enum token_kind classify(const struct parser *p, const struct shell_part 
         return TOKEN_WORD;
     if (kind == TOKEN_TIME && !allows_time(r))
         return TOKEN_WORD;
+    if (kind == TOKEN_ESAC) {
+        r->case_pattern = r->case_statement = false;
+        r->esacs_needed -= r->esacs_needed > 0;
+    }
+    r->case_statement |= kind == TOKEN_CASE;
     return kind;
 }
 
@@ -335,6 +371,9 @@ static void read_word(struct parser *p, struct token *token)
         token->kind = classify(p, part);
     if (token->kind == TOKEN_WORD && command)
         r->assign_arrays = takes_arrays(token->word);
+    if (token->kind == TOKEN_WORD &&
+        (r->last == TOKEN_CASE || r->last == TOKEN_SELECT || r->last == TOKEN_FOR))
+        r->expecting_in++;
 }
 
 static void read_token(struct parser *p)
@@ -363,13 +402,11 @@ static void read_token(struct parser *p)
         read_let(p, token);
     } else if (char_is(c, CHAR_BREAK) && !((c == '<' || c == '>') && behind(p->at)[0] == '(')) {
         read_operator(p, token);
-    } else if (!read_fd(p, token)) {
+    } else if (r->last == TOKEN_DUP_IN || r->last == TOKEN_DUP_OUT || !read_fd(p, token)) {
         read_word(p, token);
     }
     if (!token->to)
         token->to = p->at;
-    if (token->kind != TOKEN_NEWLINE)
-        r->expect_in = r->expect_do = false;
     r->before = r->last;
     r->last = token->kind;
     r->has_token = true;

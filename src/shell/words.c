@@ -105,14 +105,22 @@ static size_t put_utf8(char *out, uint32_t code)
 }
 
 /* \xHH, \uHHHH and \UHHHHHHHH at the letter; the value, or -1 when no digit follows. */
-static int64_t ansi_hex(struct parser *p, const char **at, int digits)
+static int64_t ansi_hex(const char **at, int digits)
 {
     int64_t value = -1;
     const char *c = *at + 1;
-    if (**at == 'x' && *c == '{')
-        parser_refuse(p, c, "a brace behind \\x");
+    bool braces = **at == 'x' && *c == '{';
+    if (braces) {
+        c++;
+        value = 0;
+        digits = INT32_MAX;
+    }
     for (; digits > 0 && hex_value(*c) >= 0; digits--, c++)
-        value = (value < 0 ? 0 : value) * 16 + hex_value(*c);
+        value = ((value < 0 ? 0 : value) * 16 + hex_value(*c)) & UINT32_MAX;
+    if (braces) {
+        value &= 255;
+        c += *c == '}';
+    }
     if (value >= 0)
         *at = c;
     return value;
@@ -139,10 +147,10 @@ static size_t ansi_escape(struct parser *p, const char **at, char *out)
             value = value * 8 + (**at - '0');
         out[0] = (char)(value &= 255);
     } else if (c == 'x') {
-        value = ansi_hex(p, at, 2);
+        value = ansi_hex(at, 2);
         out[0] = (char)value;
     } else if (c == 'u' || c == 'U') {
-        value = ansi_hex(p, at, c == 'u' ? 4 : 8);
+        value = ansi_hex(at, c == 'u' ? 4 : 8);
         if (value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
             parser_refuse(p, from, "\\%c without a character of that number", c);
         if (value > 0)
@@ -401,6 +409,10 @@ static bool is_array_start(const struct parts *parts)
         return false;
     while (at < end && char_is(*at, CHAR_NAME))
         at++;
+    if (at < end && *at == '[') { /* bash refuses a list as a member only when it gets there */
+        at = memchr(at, ']', (size_t)(end - at));
+        at = at ? at + 1 : end;
+    }
     at += at < end && *at == '+';
     return at + 1 == end && *at == '=';
 }
