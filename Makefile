@@ -36,7 +36,7 @@ endif
 
 COMMON := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -include base/banned.h \
           -fPIC -fvisibility=hidden -fno-common -fstack-protector-strong $(WARNINGS)
-LIBS := -Wl,--as-needed -lnettle
+LIBS := -Wl,--as-needed -lnettle -ljansson
 
 release_CC := gcc
 release_CFLAGS := -O2 -g -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
@@ -90,10 +90,11 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*_test
 REPLAYERS := $(patsubst tests/fuzz/%.c,$(B)/replay/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/fuzz/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
+ORACLE := $(B)/oracle/oracle.so $(B)/oracle/compare
 
 all: $(PROGRAMS)
 programs: $(PROGRAMS)
-unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS)
+unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS) $(ORACLE)
 
 help:
 	@echo 'make            build the program, its launcher and the library (build/release)'
@@ -201,6 +202,17 @@ endif
 $(B)/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(Q)$(LAUNCH_CC) -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
+
+# bash's own parser, as a builtin of bash, and what compares nacre's with it. No sanitizers in bash.
+$(B)/oracle/oracle.so: tests/oracle/oracle.c tests/oracle/build
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)CC=$(LAUNCH_CC) tests/oracle/build $@
+
+$(B)/oracle/compare: tests/oracle/compare.c $(call upto,shell)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 
 deps:
 	@scripts/deps build

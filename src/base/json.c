@@ -16,7 +16,13 @@ static int write_to_buf(void *user, const char *bytes, size_t len)
 
 void json_init(struct json *j, int (*write)(void *user, const char *bytes, size_t len), void *user)
 {
-    *j = (struct json){.write = write, .user = user};
+    /* Field by field: the levels are many, and each is set where it begins. */
+    j->write = write;
+    j->user = user;
+    j->failed = 0;
+    j->depth = 0;
+    j->after_key = false;
+    j->level[0] = 0;
 }
 
 void json_init_buf(struct json *j, struct buf *out)
@@ -39,18 +45,18 @@ static void misuse(struct json *j)
 /* Called before every value: writes the comma, and checks that a value may stand here. */
 static void before_value(struct json *j)
 {
-    struct json_level *level = &j->level[j->depth];
+    uint8_t *level = &j->level[j->depth];
     if (j->after_key) {
         j->after_key = false;
         return;
     }
-    if (level->object || (j->depth == 0 && level->filled)) {
+    if (*level & JSON_OBJECT || (j->depth == 0 && *level & JSON_FILLED)) {
         misuse(j);
         return;
     }
-    if (level->filled)
+    if (*level & JSON_FILLED)
         put(j, ",", 1);
-    level->filled = true;
+    *level |= JSON_FILLED;
 }
 
 static void begin(struct json *j, bool object)
@@ -61,12 +67,12 @@ static void begin(struct json *j, bool object)
         return;
     }
     put(j, object ? "{" : "[", 1);
-    j->level[++j->depth] = (struct json_level){.object = object};
+    j->level[++j->depth] = object ? JSON_OBJECT : 0;
 }
 
 static void end(struct json *j, bool object)
 {
-    if (j->depth == 0 || j->after_key || j->level[j->depth].object != object) {
+    if (j->depth == 0 || j->after_key || (j->level[j->depth] & JSON_OBJECT) != object) {
         misuse(j);
         return;
     }
@@ -144,20 +150,20 @@ static void put_string(struct json *j, const char *bytes, size_t len)
 
 void json_key(struct json *j, const char *key)
 {
-    struct json_level *level = &j->level[j->depth];
-    if (!level->object || j->after_key) {
+    uint8_t *level = &j->level[j->depth];
+    if (!(*level & JSON_OBJECT) || j->after_key) {
         misuse(j);
         return;
     }
-    if (level->filled)
+    if (*level & JSON_FILLED)
         put(j, ",", 1);
-    level->filled = true;
+    *level |= JSON_FILLED;
     put_string(j, key, strlen(key));
     put(j, ":", 1);
     j->after_key = true;
 }
 
-void json_string(struct json *j, const char *bytes, size_t len)
+void json_bytes(struct json *j, const char *bytes, size_t len)
 {
     before_value(j);
     put_string(j, bytes, len);
@@ -166,9 +172,9 @@ void json_string(struct json *j, const char *bytes, size_t len)
 void json_text(struct json *j, const char *text)
 {
     if (text)
-        json_string(j, text, strlen(text));
+        json_bytes(j, text, strlen(text));
     else
-        json_null(j);
+        json_nothing(j);
 }
 
 static void put_word(struct json *j, const char *word)
@@ -177,7 +183,7 @@ static void put_word(struct json *j, const char *word)
     put(j, word, strlen(word));
 }
 
-void json_integer(struct json *j, int64_t value)
+void json_signed(struct json *j, int64_t value)
 {
     char text[24];
     snprintf(text, sizeof(text), "%" PRId64, value);
@@ -196,7 +202,7 @@ void json_bool(struct json *j, bool value)
     put_word(j, value ? "true" : "false");
 }
 
-void json_null(struct json *j)
+void json_nothing(struct json *j)
 {
     put_word(j, "null");
 }
@@ -211,7 +217,7 @@ int json_append_text(struct buf *out, const char *text)
 
 int json_finish(struct json *j)
 {
-    if (j->depth != 0 || j->after_key || !j->level[0].filled)
+    if (j->depth != 0 || j->after_key || !(j->level[0] & JSON_FILLED))
         misuse(j);
     return j->failed;
 }

@@ -15,7 +15,9 @@
 
 #include "base/buf.h"
 
-enum { JSON_DEPTH_MAX = 64 };
+enum { JSON_DEPTH_MAX = 2048 };
+
+enum json_level { JSON_OBJECT = 1 << 0, JSON_FILLED = 1 << 1 };
 
 struct json {
     int (*write)(void *user, const char *bytes, size_t len); /* 0 or a negative errno */
@@ -23,10 +25,7 @@ struct json {
     int failed;
     unsigned depth;
     bool after_key;
-    struct json_level {
-        bool object;
-        bool filled;
-    } level[JSON_DEPTH_MAX];
+    uint8_t level[JSON_DEPTH_MAX]; /* enum json_level; set where a level begins */
 };
 
 void json_init(struct json *j, int (*write)(void *user, const char *bytes, size_t len), void *user);
@@ -41,12 +40,12 @@ void json_array_begin(struct json *j);
 void json_array_end(struct json *j);
 void json_key(struct json *j, const char *key);
 
-void json_string(struct json *j, const char *bytes, size_t len);
+void json_bytes(struct json *j, const char *bytes, size_t len);
 void json_text(struct json *j, const char *text); /* NULL becomes null */
-void json_integer(struct json *j, int64_t value);
+void json_signed(struct json *j, int64_t value);
 void json_unsigned(struct json *j, uint64_t value);
 void json_bool(struct json *j, bool value);
-void json_null(struct json *j);
+void json_nothing(struct json *j);
 
 /* 0 when one whole value was written, otherwise the first failure. */
 int json_finish(struct json *j);

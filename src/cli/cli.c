@@ -95,7 +95,7 @@ void cli_print_json_error(int exit_code, const char *message)
     json_key(&j, "status");
     json_text(&j, "error");
     json_key(&j, "exit_code");
-    json_integer(&j, exit_code);
+    json_signed(&j, exit_code);
     json_key(&j, "error");
     json_text(&j, message);
     json_object_end(&j);

@@ -3,7 +3,7 @@
 #include "cli/place.h"
 #include "cli/text.h"
 
-enum { TABLE_MAX = 32 << 20 };
+enum { TABLE_MAX = 32 << 20, READING_MAX = 64 << 20 };
 
 struct plan_options {
     struct place_options place;
@@ -71,11 +71,18 @@ static int plan_run(const void *options, const struct options_parsed *words)
     bool from_stdin;
     buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_WRONG_CALL;
-    if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
-        engine_check_text(text.data, text.len, &e) < 0)
+    struct reading reading;
+    struct arena arena;
+    arena_init(&arena, &allocator_libc, READING_MAX);
+    if (text_from_words(words, &text, &from_stdin, &e) < 0) {
         cli_complain("plan: %s", e.message);
-    else
-        status = place_with_plan(&wanted->place, text.data, "plan", print_plan, wanted);
+    } else if (engine_read(&arena, text.data, text.len, &reading, &e) < 0) {
+        cli_complain("plan: %s", e.message);
+        text_show_refusal(text.data, text.len);
+    } else {
+        status = place_with_plan(&wanted->place, reading.canonical, "plan", print_plan, wanted);
+    }
+    arena_release(&arena);
     buf_release(&text);
     return status;
 }

@@ -177,6 +177,8 @@ static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o
     if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
+    if (nacre_result_status(r) == NACRE_STATUS_DENIED && !json)
+        text_show_refusal(text, len);
     status = json ? finish_json(r, status) : finish_text(r, shows, status);
     nacre_result_free(r);
     return status;

@@ -5,25 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
+#include "base/fd.h"
 #include "cli/cli.h"
-
-/* Words of plain characters that bash would not take for a command's name. */
-static const char *const reserved[] = {
-    "case",     "coproc", "do", "done",   "elif", "else", "esac",  "fi",    "for",
-    "function", "if",     "in", "select", "then", "time", "until", "while",
-};
+#include "shell/shell.h"
 
 static bool is_plain_word(const char *word, bool first)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./,:+@";
-    if (!word[0] || word[strspn(word, plain)])
-        return false;
-    for (size_t i = 0; first && i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-        if (strcmp(word, reserved[i]) == 0)
-            return false;
-    }
-    return true;
+    size_t len = strlen(word);
+    return len && strspn(word, plain) == len && !(first && shell_is_reserved(word, len));
 }
 
 /* One word that the shell reads back as it is. */
@@ -86,4 +78,26 @@ int text_from_words(const struct options_parsed *words, struct buf *ret, bool *r
     if (ret->failed == -E2BIG)
         return err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
     return ret->failed ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+void text_show_refusal(const char *text, size_t len)
+{
+    enum { TREE_BYTES_MAX = 512 << 20, SHOWN_MAX = 4096 };
+    struct arena arena;
+    struct shell_error error;
+    const struct shell_tree *tree;
+    arena_init(&arena, &allocator_libc, TREE_BYTES_MAX);
+    if (shell_parse(&arena, text, len, &tree, &error) == -EINVAL) {
+        struct buf shown, safe;
+        struct escape escape = {.ascii_only = !cli_terminal_is_utf8()};
+        buf_init(&shown, &allocator_libc, SHOWN_MAX);
+        buf_init(&safe, &allocator_libc, SHOWN_MAX);
+        shell_error_show(&error, text, len, &shown);
+        escape_append(&escape, shown.data, shown.len, &safe);
+        escape_finish(&escape, &safe);
+        fd_write_all(STDERR_FILENO, safe.data, safe.len);
+        buf_release(&shown);
+        buf_release(&safe);
+    }
+    arena_release(&arena);
 }

@@ -14,4 +14,7 @@ enum { TEXT_BUF_MAX = NACRE_TEXT_MAX + 1 };
 int text_from_words(const struct options_parsed *words, struct buf *ret, bool *ret_from_stdin,
                     struct err *e);
 
+/* For a text that the reader refuses: its line on standard error with a caret below the place. */
+void text_show_refusal(const char *text, size_t len);
+
 #endif

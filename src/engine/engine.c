@@ -107,23 +107,6 @@ static uint64_t timeout_of(const nacre_run_options *o)
     return clamp(o->timeout_ms, NACRE_TIMEOUT_DEFAULT_MS, NACRE_TIMEOUT_MAX_MS);
 }
 
-/* A text that no shell could take is refused before anything else is looked at. */
-int engine_check_text(const char *text, size_t len, struct err *e)
-{
-    if (len > NACRE_TEXT_MAX)
-        return err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
-    const char *nul = memchr(text, '\0', len);
-    if (nul) {
-        size_t line = 1, column = 1;
-        for (const char *s = text; s < nul; s++) {
-            column = *s == '\n' ? 1 : column + 1;
-            line += *s == '\n';
-        }
-        return err_set(e, -EINVAL, "the text has a NUL byte at line %zu, column %zu", line, column);
-    }
-    return 0;
-}
-
 /* The umask, without the race of setting it. Kernels from 4.7 tell. */
 static unsigned current_umask(void)
 {
@@ -291,7 +274,10 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
 
 static void run_text(nacre_result *r, const nacre_run_options *o)
 {
-    if (engine_check_text(r->text, r->text_len, &r->error) < 0) {
+    int failure = engine_read(&r->arena, r->text, r->text_len, &r->reading, &r->error);
+    if (failure == -ENOMEM)
+        return;
+    if (failure < 0) {
         r->status = NACRE_STATUS_DENIED;
         r->exit_code = 126;
         r->rule = "parse";
@@ -299,7 +285,7 @@ static void run_text(nacre_result *r, const nacre_run_options *o)
     }
     struct workspace w;
     struct plan plan;
-    if (engine_plan(r->engine, &r->arena, r->text, o, &w, &plan, &r->error) < 0)
+    if (engine_plan(r->engine, &r->arena, r->reading.canonical, o, &w, &plan, &r->error) < 0)
         return;
     r->working_dir = w.cwd;
     if (w.is_home)

@@ -29,6 +29,13 @@ struct workspace {
     bool is_home; /* it is, or holds, the caller's home directory */
 };
 
+/* What a text was read as. Everything behind this judges and runs the reading, never the text. */
+struct reading {
+    const char *canonical;
+    const char *const *argv; /* where it is one simple command of known words; NULL otherwise */
+    size_t argc;
+};
+
 enum { WARNINGS_MAX = 16 };
 
 struct nacre_result {
@@ -40,6 +47,7 @@ struct nacre_result {
     char timestamp[CLOCK_RFC3339 + 1];
     const char *text;
     size_t text_len;
+    struct reading reading;
     const char *working_dir; /* NULL until it is known */
     const char *rule;        /* that refused; NULL */
     bool ran;                /* the sandbox was started: the fields below mean something */
@@ -58,10 +66,11 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
 /* host.c: what the host has of plan_system_paths. */
 int host_look(struct arena *arena, struct plan_host *ret, struct err *e);
 
-/* engine.c: whether a shell could take the text at all. */
-int engine_check_text(const char *text, size_t len, struct err *e);
+/* reading.c: -EINVAL or -E2BIG for a text that is refused, with its place. */
+int engine_read(struct arena *arena, const char *text, size_t len, struct reading *ret,
+                struct err *e);
 
-/* engine.c: everything of a run up to its plan. */
+/* engine.c: everything of a run up to its plan; `text` is the canonical one. */
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
                 struct workspace *ret_workspace, struct plan *ret, struct err *e);
 

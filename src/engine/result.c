@@ -58,7 +58,7 @@ static void write_stream(struct json *j, const nacre_result *r, enum run_stream 
 {
     const struct captured *captured = &r->captured[stream];
     json_key(j, names[0]);
-    json_string(j, captured->text, captured->len);
+    json_bytes(j, captured->text, captured->len);
     json_key(j, names[1]);
     json_unsigned(j, r->captures[stream].total);
     json_key(j, names[2]);
@@ -74,12 +74,14 @@ static void write_stream(struct json *j, const nacre_result *r, enum run_stream 
 
 static void write_args(struct json *j, const nacre_result *r)
 {
-    static const char *const shell[] = {"bash", "-c", "--"};
+    const char *const shell[] = {"bash", "-c", "--", r->reading.canonical};
+    bool plain = r->reading.argv;
+    const char *const *args = plain ? r->reading.argv : shell;
+    size_t count = plain ? r->reading.argc : sizeof(shell) / sizeof(shell[0]);
     json_key(j, "args");
     json_array_begin(j);
-    for (size_t i = 0; i < sizeof(shell) / sizeof(shell[0]); i++)
-        json_text(j, shell[i]);
-    json_string(j, r->text, r->text_len);
+    for (size_t i = 0; i < count; i++)
+        json_text(j, args[i]);
     json_array_end(j);
 }
 
@@ -98,7 +100,7 @@ int nacre_result_write_json(const nacre_result *r,
     json_key(j, "status");
     json_text(j, nacre_result_status_name(r));
     json_key(j, "command");
-    json_string(j, r->text, r->text_len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : r->text_len);
+    json_bytes(j, r->text, r->text_len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : r->text_len);
     if (r->ran)
         write_args(j, r);
     if (r->working_dir) {
@@ -106,7 +108,7 @@ int nacre_result_write_json(const nacre_result *r,
         json_text(j, r->working_dir);
     }
     json_key(j, "exit_code");
-    json_integer(j, r->exit_code);
+    json_signed(j, r->exit_code);
     write_stream(j, r, RUN_STDOUT, out);
     write_stream(j, r, RUN_STDERR, err);
     json_key(j, "duration_ms");

@@ -123,8 +123,13 @@ void scan_array(struct parser *p, struct parts *parts)
     struct shell_part *part = new_part(p, SHELL_ARRAY, open);
     struct shell_assignment **tail = &part->elements;
     bool arrays = p->now.assign_arrays;
+    /* bash takes the word in front for the name of a function or coprocess, so that a command could
+     * follow. */
+    bool reserved = p->now.before == TOKEN_COPROC || p->now.before == TOKEN_FUNCTION;
     parser_enter(p, open);
     p->now.assign_arrays = false;
+    bool outer_array = p->now.in_array;
+    p->now.in_array = true;
     p->at++;
     for (;;) {
         skip_blanks(p);
@@ -146,11 +151,16 @@ void scan_array(struct parser *p, struct parts *parts)
         }
         if (char_is(c, CHAR_BREAK) && !((c == '<' || c == '>') && behind(p->at)[0] == '('))
             parser_refuse(p, p->at, "unexpected '%c': expected a value or ')'", c);
-        *tail = scan_element(p);
-        tail = &(*tail)->next;
+        struct shell_assignment *element = *tail = scan_element(p);
+        tail = &element->next;
+        const struct shell_part *value = element->value.parts;
+        if (reserved && value && !value->next && value->kind == SHELL_TEXT &&
+            shell_is_reserved(value->text.bytes, value->text.len))
+            parser_refuse(p, p->at - value->text.len, "a reserved word in an array here");
     }
     p->at++;
     p->now.assign_arrays = arrays;
+    p->now.in_array = outer_array;
     parser_leave(p);
     part->span.to = parser_place(p, p->at);
     parts_add(parts, part);

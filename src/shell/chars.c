@@ -10,7 +10,7 @@ enum {
     OPENS = CHAR_WORD_STOP | CHAR_QUOTE_STOP | CHAR_LATE_STOP,
 };
 
-const uint16_t char_table[256] = {
+__extension__ const uint16_t char_table[256] = {
     [0] = META | OPENS,
     [1 ... 8] = CONTROL,
     ['\t'] = BLANK,

@@ -238,6 +238,7 @@ static struct shell_clause *parse_clause(struct parser *p)
 static void parse_case(struct parser *p, struct shell_command *command)
 {
     command->kind = SHELL_CASE;
+    p->cases++;
     if (peek_kind(p) != TOKEN_WORD)
         unexpected(p, "a word");
     command->choice.subject = take(p).word;

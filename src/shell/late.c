@@ -148,6 +148,7 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
     unsigned depth = 0, parens = 0;
     const char *start_of_all = p->at;
     bool outer_command = p->now.late_command;
+    unsigned cases = p->cases;
     parser_enter(p, from);
     p->now.late_command = false;
     if (arith)
@@ -212,8 +213,12 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
     }
     if (parens)
         parser_refuse(p, from, "a '(' without its ')' in arithmetic");
-    if (p->now.late_command && open)
+    if (p->now.late_command && open) {
         check_pairs(p, start_of_all, p->at);
+        /* bash writes the command anew, with patterns that have no parenthesis before them. */
+        if (p->cases != cases)
+            parser_refuse(p, from, "'case' in a command within arithmetic or a subscript");
+    }
     parser_leave(p);
     p->now.late_guard = guard;
     p->now.late_command |= outer_command;

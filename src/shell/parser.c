@@ -70,7 +70,8 @@ static struct reading fresh_reading(const struct reading *outer)
 void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_t len,
                  const uint32_t *map, uint32_t base)
 {
-    *saved = (struct inner){p->text, p->at, p->end, p->map, p->base, p->now};
+    *saved = (struct inner){p->text, p->at, p->end, p->map, p->base, p->braces, p->now};
+    p->braces = 0;
     p->text = p->at = bytes;
     p->end = bytes + len;
     p->map = map;
@@ -86,6 +87,7 @@ void parser_pop(struct parser *p, const struct inner *saved)
     p->end = saved->end;
     p->map = saved->map;
     p->base = saved->base;
+    p->braces = saved->braces;
     p->now = saved->now;
     /* A copy's own list may have been empty: its tail pointed into the state that was replaced. */
     if (!p->now.pending)
@@ -99,6 +101,7 @@ struct shell_list *parse_substitution(struct parser *p, const char *open)
     p->now = fresh_reading(&outer);
     p->now.pending_tail = &p->now.pending;
     p->now.in_command++;
+    p->now.case_statement = outer.case_statement; /* as bash forgets to forget it */
 
     struct shell_list *list = parse_list(p, LIST_MAY_BE_EMPTY);
     if (peek_kind(p) == TOKEN_END)
@@ -262,24 +265,10 @@ static struct shell_command *parse_command(struct parser *p)
 
 /* --- pipelines and lists ---------------------------------------------------------------------- */
 
-/* Whether a word or nothing stands here, also for a reader that knows no reserved words here. */
-static bool is_plain_start(const struct token *token)
-{
-    if (token->kind == TOKEN_ASSIGNMENT) {
-        const struct shell_part *part = token->assignment->value.parts;
-        return !token->assignment->has_subscript && !(part && part->kind == SHELL_ARRAY);
-    }
-    return token->kind == TOKEN_WORD || token->kind == TOKEN_SEMICOLON ||
-           token->kind == TOKEN_NEWLINE;
-}
-
 /* `time` and `!` before a pipeline, in any order and number; true when there was one. */
 static bool parse_prefixes(struct parser *p, struct shell_pipeline *pipeline)
 {
     bool any = false;
-    /* bash's first look at $(time …) takes `time` for a word: only what reads the same then. */
-    bool starts_substitution =
-        p->now.in_command && p->now.before == TOKEN_START && peek_kind(p) == TOKEN_TIME;
     for (;; any = true) {
         switch (peek_kind(p)) {
         case TOKEN_BANG:
@@ -297,19 +286,39 @@ static bool parse_prefixes(struct parser *p, struct shell_pipeline *pipeline)
             pipeline->timing = SHELL_TIMED_POSIX;
             break;
         default:
-            if (starts_substitution && !is_plain_start(peek(p)))
-                parser_refuse(p, peek(p)->from,
-                              "only a simple command may follow 'time' at the "
-                              "start of a substitution");
             return any;
         }
     }
+}
+
+/*
+ * bash's first look at $(time …) takes `time` for a command's name, the second for what it is: only
+ * what reads the same both times.
+ */
+static bool reads_as_arguments(const struct shell_command *command)
+{
+    if (command->kind != SHELL_SIMPLE)
+        return false;
+    for (const struct shell_assignment *each = command->simple.assignments; each;
+         each = each->next) {
+        if (each->has_subscript || (each->value.parts && each->value.parts->kind == SHELL_ARRAY))
+            return false;
+    }
+    for (const struct shell_word *word = command->simple.words; word; word = word->next) {
+        for (const struct shell_part *part = word->parts; part; part = part->next) {
+            if (part->kind == SHELL_ARRAY)
+                return false;
+        }
+    }
+    return true;
 }
 
 static struct shell_pipeline *parse_pipeline(struct parser *p)
 {
     struct shell_pipeline *pipeline = parser_alloc(p, sizeof(*pipeline));
     const char *from = peek(p)->from;
+    bool starts_substitution =
+        p->now.in_command && p->now.before == TOKEN_START && peek_kind(p) == TOKEN_TIME;
     if (parse_prefixes(p, pipeline)) {
         enum token_kind kind = peek_kind(p);
         if (kind == TOKEN_NEWLINE || kind == TOKEN_SEMICOLON || kind == TOKEN_END) {
@@ -330,6 +339,10 @@ static struct shell_pipeline *parse_pipeline(struct parser *p)
         take(p);
         skip_newlines(p);
     }
+    if (starts_substitution && !reads_as_arguments(pipeline->commands))
+        parser_refuse(p, from,
+                      "only a simple command may follow 'time' at the start of a "
+                      "substitution");
     pipeline->span = parser_span(p, from, p->now.taken_to);
     return pipeline;
 }
@@ -409,45 +422,20 @@ struct shell_list *parse_list(struct parser *p, enum list_kind kind)
     return list;
 }
 
-/* Whether this line turns extended globs on or off for the lines that follow. */
-static void note_extglob(struct parser *p, const struct shell_item *item)
-{
-    const struct shell_command *command = item->pipelines->commands;
-    const struct shell_word *word = command->simple.words;
-    if (command->kind != SHELL_SIMPLE || command->next || command->simple.assignments ||
-        item->end == SHELL_END_BACKGROUND || !word || !word_is_text(word, "shopt") || !word->next)
-        return;
-    word = word->next;
-    bool on = word_is_text(word, "-s");
-    if (!on && !word_is_text(word, "-u"))
-        return;
-    while ((word = word->next)) {
-        if (word_is_text(word, "extglob"))
-            p->extglob = on;
-    }
-}
-
 /* As bash reads a script: line after line, each read whole before it runs. */
 struct shell_list *parse_script(struct parser *p)
 {
     const char *from = p->at;
     struct shell_list *list = parser_alloc(p, sizeof(*list));
-    struct shell_item **tail = &list->items, *line = NULL;
+    struct shell_item **tail = &list->items;
     skip_newlines(p);
     while (peek_kind(p) != TOKEN_END) {
         struct shell_item *item = *tail = parse_item(p);
         tail = &item->next;
         parse_item_end(p, item);
-        if (!line)
-            line = item;
         enum token_kind next = item->end == SHELL_END_NEWLINE ? TOKEN_NEWLINE : peek_kind(p);
         if (next == TOKEN_NEWLINE || next == TOKEN_END) {
             item->line_ends = next == TOKEN_NEWLINE;
-            if (p->text == p->source) {
-                for (; line; line = line->next)
-                    note_extglob(p, line);
-            }
-            line = NULL;
             skip_newlines(p);
         } else if (item->end == SHELL_END_NONE) {
             unexpected(p, "';' or the end of the line");

@@ -113,11 +113,12 @@ struct reading {
     bool case_statement;          /* a `case` was read, its `esac` not yet */
     unsigned expecting_in;        /* names behind for, select and case that had no `in` or `do` */
     unsigned esacs_needed;
-    char late_guard;              /* brackets that arithmetic around would count, or 0 */
-    unsigned in_command;          /* within this many $( ) */
-    bool in_document;             /* the body of a here-document, which bash reads but once */
-    bool late_command;            /* the late text just read has a command in it */
-    unsigned documents;           /* how many are pending */
+    char late_guard;     /* brackets that arithmetic around would count, or 0 */
+    unsigned in_command; /* within this many $( ) */
+    bool in_document;    /* the body of a here-document, which bash reads but once */
+    bool in_array;       /* between the parentheses of an array */
+    bool late_command;   /* the late text just read has a command in it */
+    unsigned documents;  /* how many are pending */
     struct pending *pending, **pending_tail;
 };
 
@@ -133,7 +134,8 @@ struct parser {
     uint32_t base;
 
     unsigned depth;
-    bool extglob; /* a line before this turned it on */
+    unsigned cases;  /* `case` commands read so far */
+    unsigned braces; /* { without its } so far, in this text */
     struct reading now;
 };
 
@@ -161,6 +163,7 @@ struct inner {
     const char *text, *at, *end;
     const uint32_t *map;
     uint32_t base;
+    unsigned braces;
     struct reading now;
 };
 void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_t len,

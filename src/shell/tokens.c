@@ -318,8 +318,8 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
         begin_in(r, r->case_statement);
         return TOKEN_IN;
     }
-    if (kind == TOKEN_DO && (named || (r->expecting_in && (r->last == TOKEN_NEWLINE ||
-                                                           r->last == TOKEN_SEMICOLON)))) {
+    if (kind == TOKEN_DO &&
+        (named || (r->expecting_in && (r->last == TOKEN_NEWLINE || r->last == TOKEN_SEMICOLON)))) {
         r->expecting_in -= r->expecting_in > 0;
         return TOKEN_DO;
     }
@@ -328,8 +328,14 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
         r->case_pattern = false;
         return TOKEN_ESAC;
     }
-    if (r->last == TOKEN_FOR_ARITH && (kind == TOKEN_DO || kind == TOKEN_BRACE))
+    if (kind == TOKEN_BRACE_END && p->braces && allows_reserved(r)) {
+        p->braces--;
+        return TOKEN_BRACE_END;
+    }
+    if (r->last == TOKEN_FOR_ARITH && (kind == TOKEN_DO || kind == TOKEN_BRACE)) {
+        p->braces += kind == TOKEN_BRACE;
         return kind;
+    }
     if (r->last == TOKEN_TIME && len == 2 && !memcmp(bytes, "-p", 2))
         return TOKEN_TIME_POSIX;
     if ((r->last == TOKEN_TIME || r->last == TOKEN_TIME_POSIX) && len == 2 &&
@@ -347,6 +353,7 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
         r->esacs_needed -= r->esacs_needed > 0;
     }
     r->case_statement |= kind == TOKEN_CASE;
+    p->braces += kind == TOKEN_BRACE;
     return kind;
 }
 
@@ -364,9 +371,6 @@ static void read_word(struct parser *p, struct token *token)
         memchr(token->from, '[', (size_t)(p->at - token->from)))
         parser_refuse(p, token->from, "only a plain subscript may name a descriptor's variable");
     const struct shell_part *part = token->word->parts;
-    if (command && part && part->kind == SHELL_TEXT && !part->text.len && part->next &&
-        part->next->op == '!')
-        parser_refuse(p, token->from, "the name of a command may not begin with '!('");
     if (part && !part->next && part->kind == SHELL_TEXT)
         token->kind = classify(p, part);
     if (token->kind == TOKEN_WORD && command)

@@ -431,16 +431,20 @@ static bool scan_parenthesis(struct parser *p, struct parts *parts, enum word_mo
         return true;
     }
     struct shell_part *last = parts->last;
-    if ((!p->extglob && mode != WORD_PATTERN) || !last || last->kind != SHELL_TEXT ||
-        !last->text.len || !strchr("?*+@!", last->text.bytes[last->text.len - 1]))
+    if (!last || last->kind != SHELL_TEXT || !last->text.len ||
+        !strchr("?*+@!", last->text.bytes[last->text.len - 1]))
         return false;
-    const char *from = p->at - 1;
-    char op = last->text.bytes[last->text.len - 1];
-    if (!--last->text.len && last != parts->first) {
-        /* keep the empty text: it stands between two parts and shows nothing */
-        ;
+    if (mode != WORD_PATTERN) {
+        /* A name in front of () may end in one of these. */
+        if (behind(p->at)[0] == ')' || char_is(*behind(p->at), CHAR_BLANK))
+            return false;
+        parser_refuse(p, p->at,
+                      "an extended glob, which bash reads only behind a line that turns "
+                      "them on");
     }
-    scan_group(p, parts, op, from);
+    /* The character before the parenthesis belongs to it; an empty text may be left. */
+    last->text.len--;
+    scan_group(p, parts, last->text.bytes[last->text.len], p->at - 1);
     return true;
 }
 
@@ -473,6 +477,11 @@ void scan_word_rest(struct parser *p, struct parts *parts, enum word_mode mode)
                 p->at += 2;
             } else if (!p->at[1]) {
                 parser_refuse(p, p->at, "a backslash with nothing behind it");
+            } else if (p->now.in_array && p->now.in_command && p->at[1] != ' ' &&
+                       char_is(p->at[1], CHAR_BREAK)) {
+                /* Within "$(…)" bash's first look does not see the backslash. */
+                parser_refuse(p, p->at,
+                              "a backslash in an array within a substitution: use quotes");
             } else {
                 parts_add_text(p, parts, SHELL_QUOTED, p->at + 1, 1, start, p->at + 2);
                 p->at += 2;
