@@ -48,7 +48,8 @@ static struct arena_block *add_block(struct arena *a, size_t size)
     block->before = a->last;
     block->size = room;
     a->last = block;
-    a->used = 0;
+    a->next = block->data;
+    a->end = block->data + room;
     a->total += room;
     return block;
 }
@@ -61,15 +62,12 @@ void *arena_alloc(struct arena *a, size_t size)
     }
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 
-    struct arena_block *block = a->last;
-    if (!block || block->size - a->used < size)
-        block = add_block(a, size);
-    if (!block) {
+    if ((size_t)(a->end - a->next) < size && !add_block(a, size)) {
         a->failed = true;
         return NULL;
     }
-    void *memory = block->data + a->used;
-    a->used += size;
+    void *memory = a->next;
+    a->next += size;
     return memset(memory, 0, size);
 }
 

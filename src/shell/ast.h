@@ -4,7 +4,7 @@
  * Plain data in one arena: lists are linked by `next`, text is a slice of the source or of the
  * arena, and every node has its span of bytes in the text as it was given. What two spellings have
  * in common is one form here: `x` in backticks and $(x), "a" and 'a' and \a, <<- and << with its
- * tabs gone, do…done and { } around a loop's body.
+ * tabs gone, do…done and { } around a loop's body, |& and 2>&1 |.
  */
 #ifndef NACRE_SHELL_AST_H
 #define NACRE_SHELL_AST_H
@@ -100,8 +100,7 @@ enum shell_redirect_kind {
 struct shell_redirect {
     enum shell_redirect_kind kind;
     bool quoted;               /* SHELL_REDIRECT_DOCUMENT: the body is not expanded */
-    bool has_fd;               /* a number was given */
-    uint32_t fd;               /* the number given, else the operator's own */
+    uint32_t fd;               /* the number given, else the operator's own; <&- is 0>&- */
     struct shell_text fd_name; /* {NAME} instead of a number, with a subscript perhaps */
     struct shell_span span;
     struct shell_word target;    /* SHELL_REDIRECT_DOCUMENT: the body */
@@ -158,7 +157,6 @@ struct shell_test {
 
 struct shell_command {
     enum shell_command_kind kind;
-    bool error_too; /* |& behind it */
     struct shell_span span;
     struct shell_redirect *redirects;
     struct shell_command *next; /* in a pipeline */
@@ -169,19 +167,17 @@ struct shell_command {
         } simple;
         struct shell_list *body; /* SUBSHELL, GROUP */
         struct {
-            struct shell_list *condition, *then, *otherwise; /* `elif` is an IF in `otherwise` */
-            bool elif;                                       /* this one was written so */
+            struct shell_list *condition, *then, *otherwise; /* `elif` is an `if` in the last */
         } branch;
         struct {
             struct shell_list *condition, *body;
         } loop; /* WHILE, UNTIL */
         struct {
-            struct shell_word *name, *words;
-            bool has_words; /* `in` was there */
+            struct shell_word *name, *words; /* without `in`: "$@" */
             struct shell_list *body;
         } each; /* FOR, SELECT */
         struct {
-            struct shell_part *init, *test, *step;
+            struct shell_part *init, *test, *step; /* an empty one is 1 */
             struct shell_list *body;
         } arith_loop;
         struct {
@@ -193,7 +189,7 @@ struct shell_command {
             struct shell_command *body;
         } function;
         struct {
-            struct shell_word *name; /* NULL for COPROC */
+            struct shell_word *name; /* NULL before a simple command */
             struct shell_command *body;
         } coproc;
         struct shell_part *expression; /* LET */

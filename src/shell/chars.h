@@ -18,9 +18,9 @@ enum char_class {
     CHAR_NAME_START = 1 << 5, /* letters, _ */
     CHAR_NAME = 1 << 6,       /* letters, digits, _ */
     CHAR_DIGIT = 1 << 7,
-    CHAR_SPECIAL = 1 << 8, /* $@ $* $# $? $- $$ $! */
-    CHAR_GLOB = 1 << 9,    /* * ? [ */
-    CHAR_BARE = 1 << 10,   /* needs no quotes anywhere in a word */
+    CHAR_SPECIAL = 1 << 8,   /* $@ $* $# $? $- $$ $! */
+    CHAR_GLOB = 1 << 9,      /* * ? [ */
+    CHAR_RESERVED = 1 << 10, /* a reserved word may start with it */
 };
 
 extern const uint16_t char_table[256];

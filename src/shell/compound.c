@@ -66,10 +66,9 @@ static void parse_if(struct parser *p, struct shell_command *command)
         command->branch.then = parse_list(p, LIST_COMPOUND);
         if (peek_kind(p) != TOKEN_ELIF)
             break;
-        const char *from = take(p).from;
+        const char *from = take(p)->from;
         struct shell_command *inner = parser_alloc(p, sizeof(*inner));
         inner->kind = SHELL_IF;
-        inner->branch.elif = true;
         command->branch.otherwise = wrap_elif(p, inner, from);
         command = inner;
         parser_enter(p, from); /* chains of elif are nested in the tree */
@@ -114,12 +113,25 @@ static bool skip_terminator(struct parser *p)
     return true;
 }
 
+/* "$@", which is what a loop without `in` goes over. */
+static struct shell_word *all_arguments(struct parser *p, const char *at)
+{
+    struct shell_word *word = parser_alloc(p, sizeof(*word));
+    word->parts = new_part(p, SHELL_DOUBLE, at);
+    word->parts->parts = new_part(p, SHELL_PARAM, at);
+    struct shell_param *param = word->parts->parts->param = parser_alloc(p, sizeof(*param));
+    param->name = (struct shell_text){"@", 1};
+    word->span = word->parts->span = word->parts->parts->span = parser_span(p, at, at);
+    return word;
+}
+
 static void parse_each(struct parser *p, struct shell_command *command)
 {
     if (peek_kind(p) != TOKEN_WORD)
         unexpected(p, "a name");
-    command->each.name = take(p).word;
+    command->each.name = take(p)->word;
     if (peek_kind(p) == TOKEN_SEMICOLON) {
+        command->each.words = all_arguments(p, peek(p)->from);
         skip_terminator(p);
         command->each.body = parse_do(p);
         return;
@@ -128,14 +140,15 @@ static void parse_each(struct parser *p, struct shell_command *command)
     skip_newlines(p);
     if (peek_kind(p) == TOKEN_IN) {
         take(p);
-        command->each.has_words = true;
         struct shell_word **tail = &command->each.words;
         for (; peek_kind(p) == TOKEN_WORD; tail = &(*tail)->next)
-            *tail = take(p).word;
+            *tail = take(p)->word;
         if (!skip_terminator(p))
             unexpected(p, "a word, ';' or a newline");
     } else if (!newline && peek_kind(p) != TOKEN_DO) {
         unexpected(p, "'in' or 'do'");
+    } else {
+        command->each.words = all_arguments(p, peek(p)->from);
     }
     command->each.body = parse_do(p);
 }
@@ -185,13 +198,16 @@ static void split_head(struct parser *p, struct shell_part *parts, struct shell_
     }
     if (which != 2)
         parser_refuse(p, from, "'for ((' needs two ';'");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        if (!each[i].first)
+            parts_add_text(p, &each[i], SHELL_TEXT, "1", 1, from, from);
         thirds[i] = each[i].first;
+    }
 }
 
 static void parse_arith_for(struct parser *p, struct shell_command *command)
 {
-    struct token head = take(p);
+    struct token head = *take(p);
     struct shell_part *thirds[3];
     split_head(p, head.parts, thirds, head.from);
     command->kind = SHELL_FOR_ARITH;
@@ -217,11 +233,14 @@ static struct shell_clause *parse_clause(struct parser *p)
     const char *from = peek(p)->from;
     if (peek_kind(p) == TOKEN_OPEN)
         take(p);
+    /* bash writes it anew without the parenthesis in front. */
+    if (p->now.in_command && peek_kind(p) == TOKEN_WORD && word_is_text(peek(p)->word, "esac"))
+        parser_refuse(p, peek(p)->from, "'esac' as a pattern within a substitution");
     struct shell_word **tail = &clause->patterns;
     for (;;) {
         if (peek_kind(p) != TOKEN_WORD)
             unexpected(p, "a pattern");
-        *tail = take(p).word;
+        *tail = take(p)->word;
         tail = &(*tail)->next;
         if (peek_kind(p) != TOKEN_PIPE)
             break;
@@ -241,7 +260,7 @@ static void parse_case(struct parser *p, struct shell_command *command)
     p->cases++;
     if (peek_kind(p) != TOKEN_WORD)
         unexpected(p, "a word");
-    command->choice.subject = take(p).word;
+    command->choice.subject = take(p)->word;
     skip_newlines(p);
     expect(p, TOKEN_IN, "'in'");
 
@@ -268,7 +287,7 @@ static void parse_case(struct parser *p, struct shell_command *command)
 struct shell_command *parse_compound(struct parser *p)
 {
     struct shell_command *command = parser_alloc(p, sizeof(*command));
-    struct token first = take(p);
+    struct token first = *take(p);
     unsigned depth = p->depth;
     switch (first.kind) {
     case TOKEN_OPEN:
@@ -327,12 +346,12 @@ struct shell_command *parse_function(struct parser *p, struct shell_word *name, 
         take(p);
         if (peek_kind(p) != TOKEN_WORD)
             unexpected(p, "a function's name");
-        name = take(p).word;
+        name = take(p)->word;
     }
     command->function.name = name;
     /* `function f (…)` without () has a subshell as its body. */
     if (!keyword || peek_kind(p) == TOKEN_OPEN) {
-        struct token open = take(p);
+        struct token open = *take(p);
         if (peek_kind(p) == TOKEN_CLOSE) {
             take(p);
         } else if (keyword) {
@@ -352,27 +371,49 @@ struct shell_command *parse_function(struct parser *p, struct shell_word *name, 
     return command;
 }
 
+/* The name of a coprocess that was given none. */
+static struct shell_word *default_name(struct parser *p, const char *at)
+{
+    struct shell_word *word = parser_alloc(p, sizeof(*word));
+    struct parts parts = {0};
+    parts_add_text(p, &parts, SHELL_TEXT, "COPROC", 6, at, at);
+    word->parts = parts.first;
+    word->span = parser_span(p, at, at);
+    return word;
+}
+
+/* A simple command; bash reads what follows its name as if it could still become a compound one. */
+static struct shell_command *parse_simple_coproc(struct parser *p, struct shell_word *name,
+                                                 const char *from)
+{
+    if (!name && peek_kind(p) != TOKEN_ASSIGNMENT && !is_redirection(peek_kind(p)))
+        unexpected(p, "a command");
+    /* bash writes $(coproc x) anew as $(coproc COPROC x), which runs COPROC. */
+    if (p->now.in_command)
+        parser_refuse(p, from, "a coprocess of a simple command within a substitution");
+    struct shell_command *command = parse_simple_from(p, name, from);
+    const struct shell_word *second = command->simple.words ? command->simple.words->next : NULL;
+    const struct shell_part *part = second ? second->parts : NULL;
+    if (part && !part->next && part->kind == SHELL_TEXT &&
+        shell_is_reserved(part->text.bytes, part->text.len))
+        parser_refuse(p, from, "a reserved word as the first argument of a coprocess");
+    return command;
+}
+
 struct shell_command *parse_coproc(struct parser *p)
 {
     struct shell_command *command = parser_alloc(p, sizeof(*command));
-    const char *from = take(p).from;
+    const char *from = take(p)->from, *start = peek(p)->from;
     command->kind = SHELL_COPROC;
+    struct shell_word *word = NULL;
+    if (peek_kind(p) == TOKEN_WORD)
+        word = take(p)->word;
+    /* A name only in front of a compound command. */
     if (is_compound(peek_kind(p))) {
+        command->coproc.name = word ? word : default_name(p, start);
         command->coproc.body = parse_compound(p);
     } else {
-        /* A name only in front of a compound command. */
-        struct shell_word *word = NULL;
-        const char *start = peek(p)->from;
-        if (peek_kind(p) == TOKEN_WORD)
-            word = take(p).word;
-        if (word && is_compound(peek_kind(p))) {
-            command->coproc.name = word;
-            command->coproc.body = parse_compound(p);
-        } else {
-            if (!word && peek_kind(p) != TOKEN_ASSIGNMENT && !is_redirection(peek_kind(p)))
-                unexpected(p, "a command");
-            command->coproc.body = parse_simple_from(p, word, start);
-        }
+        command->coproc.body = parse_simple_coproc(p, word, start);
     }
     command->span = parser_span(p, from, p->now.taken_to);
     return command;

@@ -39,6 +39,7 @@ void add_document(struct parser *p, struct shell_redirect *redirect, bool strip_
     struct pending *pending = parser_alloc(p, sizeof(*pending));
     *pending = (struct pending){.redirect = redirect, .strip_tabs = strip_tabs, .at = at};
     read_delimiter(p, redirect, at);
+    p->now.had_document = true;
     if (++p->now.documents > DOCUMENTS_MAX)
         parser_refuse(p, at, "more than %d here-documents on a line", DOCUMENTS_MAX);
     *p->now.pending_tail = pending;

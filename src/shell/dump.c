@@ -358,8 +358,7 @@ static void dump_body(struct dump *d, const struct shell_command *command)
     case SHELL_FOR:
     case SHELL_SELECT:
         dump_words(d, "name", command->each.name);
-        if (command->each.has_words)
-            dump_words(d, "in", command->each.words);
+        dump_words(d, "in", command->each.words);
         dump_named_list(d, "body", command->each.body);
         break;
     case SHELL_FOR_ARITH:
@@ -414,8 +413,6 @@ static void dump_command(struct dump *d, const struct shell_command *command)
         [SHELL_TEST] = "test",
     };
     node(d, KINDS[command->kind], &command->span);
-    flag(d, "elif", command->kind == SHELL_IF && command->branch.elif);
-    flag(d, "error-too", command->error_too);
     line(d);
     dump_body(d, command);
     if (command->redirects) {

@@ -17,41 +17,46 @@
  */
 static void late_single(struct parser *p, struct parts *parts, enum late_kind kind)
 {
-    const char *at = p->at + 1;
+    const char *from = p->at, *at = from + 1;
     bool pattern = kind == LATE_PATTERN && !p->now.in_document;
     for (; *at != '\''; at++) {
         if (!*at)
-            parser_refuse(p, p->at, "no ' closes this (within late text quotes must pair)");
-        bool opens = *at == '$' && at[1] && strchr("({['\"", at[1]);
-        if (pattern ? opens || *at == '`' || (*at == '\\' && at[1] == '\n')
-                    : strchr("$`\\\"", *at) != NULL)
+            parser_refuse(p, from, "no ' closes this (within late text quotes must pair)");
+        if (pattern ? *at == '\\' && at[1] == '\n' : strchr("$`\\\"", *at) != NULL)
             parser_refuse(p, at, "'%c' in single quotes within arithmetic or a quoted expansion",
                           *at);
     }
-    parts_add_text(p, parts, SHELL_TEXT, p->at, (size_t)(at + 1 - p->at), p->at, at + 1);
     p->at = at + 1;
+    if (pattern)
+        parts_add_text(p, parts, SHELL_QUOTED, from + 1, (size_t)(at - from - 1), from, p->at);
+    else
+        parts_add_text(p, parts, SHELL_TEXT, from, (size_t)(p->at - from), from, p->at);
 }
 
-/*
- * $'…' as it stands. bash decodes it at the first look; behind an operator that takes no pattern
- * the result is text like any other, which must have nothing left to expand.
- */
+/* bash decodes $'…' at the first look: a quote in a pattern, and nobody's guess elsewhere. */
 static void late_ansi(struct parser *p, struct parts *parts, enum late_kind kind)
 {
-    const char *from = p->at, *at = from + 2;
-    if ((kind != LATE_PATTERN && kind != LATE_OPERAND) || p->now.in_document)
-        parser_refuse(p, from, "'$'' within arithmetic, a subscript or a here-document");
-    for (; *at != '\''; at++) {
-        if (!*at)
-            parser_refuse(p, from, "no ' closes this");
-        bool live = strchr("$`\"}{", *at) || (*at == '\\' && !(at[1] && strchr("nrtabefv", at[1])));
-        if (kind == LATE_OPERAND && live)
-            parser_refuse(p, at, "'%c' in $'' within a quoted expansion", *at);
-        if (*at == '\\' && at[1])
-            at++;
+    const char *from = p->at;
+    if (kind != LATE_PATTERN || p->now.in_document)
+        parser_refuse(p, from, "\"$'\" in a quoted expansion, arithmetic or a here-document");
+    p->at += 2;
+    scan_ansi(p, parts, from);
+}
+
+/* What a pattern has in quotes is skipped by one look and not by the other, if it could open. */
+static void check_quoted(struct parser *p, const struct parts *parts, const char *from)
+{
+    for (const struct shell_part *part = parts->first; part; part = part->next) {
+        if (part->kind != SHELL_QUOTED)
+            continue;
+        for (uint32_t i = 0; i < part->text.len; i++) {
+            char c = part->text.bytes[i],
+                 next = i + 1 < part->text.len ? part->text.bytes[i + 1] : 0;
+            if (c == '`' || c == '\'' || (c == '$' && next && strchr("({['\"", next)))
+                parser_refuse(p, from, "'%c' in quotes within the pattern of a quoted expansion",
+                              c);
+        }
     }
-    parts_add_text(p, parts, SHELL_TEXT, from, (size_t)(at + 1 - from), from, at + 1);
-    p->at = at + 1;
 }
 
 static void late_escape(struct parser *p, struct parts *parts, const char *from)
@@ -219,6 +224,8 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
         if (p->cases != cases)
             parser_refuse(p, from, "'case' in a command within arithmetic or a subscript");
     }
+    if (kind == LATE_PATTERN)
+        check_quoted(p, &parts, from);
     parser_leave(p);
     p->now.late_guard = guard;
     p->now.late_command |= outer_command;

@@ -8,12 +8,6 @@
 
 /* --- places and refusals ---------------------------------------------------------------------- */
 
-uint32_t parser_place(const struct parser *p, const char *at)
-{
-    size_t offset = (size_t)(at - p->text);
-    return p->map ? p->map[offset] : p->base + (uint32_t)offset;
-}
-
 struct shell_span parser_span(const struct parser *p, const char *from, const char *to)
 {
     return (struct shell_span){parser_place(p, from), parser_place(p, to)};
@@ -42,16 +36,12 @@ _Noreturn void parser_refuse(struct parser *p, const char *at, const char *forma
     longjmp(p->refused, 1);
 }
 
-void *parser_alloc(struct parser *p, size_t size)
+_Noreturn void parser_out_of_memory(struct parser *p)
 {
-    void *memory = arena_alloc(p->arena, size);
-    if (!memory) {
-        snprintf(p->error->message, sizeof(p->error->message), "not enough memory for this text");
-        p->error->code = -ENOMEM;
-        set_place(p->error, p->source, parser_place(p, p->at));
-        longjmp(p->refused, 1);
-    }
-    return memory;
+    snprintf(p->error->message, sizeof(p->error->message), "not enough memory for this text");
+    p->error->code = -ENOMEM;
+    set_place(p->error, p->source, parser_place(p, p->at));
+    longjmp(p->refused, 1);
 }
 
 void parser_enter(struct parser *p, const char *at)
@@ -144,10 +134,10 @@ static const struct {
 static struct shell_redirect *parse_redirect(struct parser *p)
 {
     struct shell_redirect *redirect = parser_alloc(p, sizeof(*redirect));
-    struct token first = take(p), operator= first;
+    struct token first = *take(p), operator= first;
     bool has_fd = first.kind == TOKEN_FD;
     if (has_fd)
-        operator= take(p);
+        operator= * take(p);
 
     size_t row = 0;
     while (REDIRECTIONS[row].token != operator.kind)
@@ -155,7 +145,6 @@ static struct shell_redirect *parse_redirect(struct parser *p)
     redirect->kind = REDIRECTIONS[row].kind;
     redirect->fd = REDIRECTIONS[row].fd;
     if (has_fd) {
-        redirect->has_fd = !first.fd_name.len;
         redirect->fd = first.fd_name.len ? 0 : first.fd;
         redirect->fd_name = first.fd_name;
     }
@@ -163,6 +152,7 @@ static struct shell_redirect *parse_redirect(struct parser *p)
     const struct token *target = peek(p);
     const char *to = target->to;
     if (target->kind == TOKEN_DASH) {
+        redirect->kind = SHELL_REDIRECT_DUP_OUT;
         struct parts parts = {0};
         parts_add_text(p, &parts, SHELL_TEXT, target->from, 1, target->from, target->to);
         redirect->target = (struct shell_word){.span = parser_span(p, target->from, target->to),
@@ -190,6 +180,31 @@ struct shell_redirect *parse_redirects(struct parser *p)
     return first;
 }
 
+/* Behind `coproc NAME` an assignment is read as one but is an argument of NAME. */
+static struct shell_word *word_of_assignment(struct parser *p,
+                                             const struct shell_assignment *assignment,
+                                             const char *from)
+{
+    if (assignment->has_subscript)
+        parser_refuse(p, from, "an assignment to a member of an array as an argument of coproc");
+    struct shell_word *word = parser_alloc(p, sizeof(*word));
+    struct parts parts = {0};
+    const char *equals = assignment->append ? "+=" : "=";
+    parts_add_text(p, &parts, SHELL_TEXT, assignment->name.bytes, assignment->name.len, from, from);
+    parts_add_text(p, &parts, SHELL_TEXT, equals, strlen(equals), from, from);
+    for (struct shell_part *part = assignment->value.parts, *next; part; part = next) {
+        next = part->next;
+        part->next = NULL;
+        if (part->kind == SHELL_TEXT)
+            parts_add_text(p, &parts, SHELL_TEXT, part->text.bytes, part->text.len, from, from);
+        else
+            parts_add(&parts, part);
+    }
+    parts.first->span = word->span = assignment->span;
+    word->parts = parts.first;
+    return word;
+}
+
 /* A simple command, of which the first word may have been taken already. */
 struct shell_command *parse_simple_from(struct parser *p, struct shell_word *first,
                                         const char *from)
@@ -209,7 +224,11 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
         if (token->kind == TOKEN_WORD) {
             *words = token->word;
             words = &token->word->next;
-            p->now.leading_redirects = false;
+            p->now.leading_redirects = p->now.more_assignments = false;
+            take(p);
+        } else if (token->kind == TOKEN_ASSIGNMENT && command->simple.words) {
+            *words = word_of_assignment(p, token->assignment, token->from);
+            words = &(*words)->next;
             take(p);
         } else if (token->kind == TOKEN_ASSIGNMENT) {
             *assignments = token->assignment;
@@ -220,13 +239,15 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
             *redirects = parse_redirect(p);
             redirects = &(*redirects)->next;
             /* What follows may still be an assignment or the command's name. */
-            if (!command->simple.words && !command->simple.assignments)
-                p->now.leading_redirects = true;
+            if (!command->simple.words) {
+                p->now.leading_redirects = !command->simple.assignments;
+                p->now.more_assignments = command->simple.assignments;
+            }
         } else {
             break;
         }
     }
-    p->now.leading_redirects = false;
+    p->now.leading_redirects = p->now.more_assignments = false;
     command->span = parser_span(p, from, p->now.taken_to);
     return command;
 }
@@ -313,15 +334,34 @@ static bool reads_as_arguments(const struct shell_command *command)
     return true;
 }
 
+/* a |& b is a 2>&1 | b. */
+static void redirect_errors(struct parser *p, struct shell_command *command)
+{
+    const struct token *token = peek(p);
+    if (command->kind == SHELL_FUNCTION || command->kind == SHELL_COPROC)
+        parser_refuse(p, token->from, "'|&' behind a function or a coprocess");
+    struct shell_redirect **tail = &command->redirects;
+    while (*tail)
+        tail = &(*tail)->next;
+    struct shell_redirect *redirect = *tail = parser_alloc(p, sizeof(*redirect));
+    struct parts parts = {0};
+    parts_add_text(p, &parts, SHELL_TEXT, "1", 1, token->from, token->to);
+    *redirect = (struct shell_redirect){.kind = SHELL_REDIRECT_DUP_OUT, .fd = 2};
+    redirect->span = redirect->target.span = parser_span(p, token->from, token->to);
+    redirect->target.parts = parts.first;
+}
+
 static struct shell_pipeline *parse_pipeline(struct parser *p)
 {
     struct shell_pipeline *pipeline = parser_alloc(p, sizeof(*pipeline));
     const char *from = peek(p)->from;
-    bool starts_substitution =
-        p->now.in_command && p->now.before == TOKEN_START && peek_kind(p) == TOKEN_TIME;
+    bool first = p->now.in_command && p->now.before == TOKEN_START, starts_substitution = false;
     if (parse_prefixes(p, pipeline)) {
         enum token_kind kind = peek_kind(p);
+        starts_substitution = first && pipeline->timing != SHELL_NOT_TIMED;
         if (kind == TOKEN_NEWLINE || kind == TOKEN_SEMICOLON || kind == TOKEN_END) {
+            if (starts_substitution)
+                parser_refuse(p, from, "'time' alone at the start of a substitution");
             pipeline->commands = parser_alloc(p, sizeof(*pipeline->commands));
             pipeline->commands->span = pipeline->span = parser_span(p, from, p->now.taken_to);
             return pipeline;
@@ -334,7 +374,8 @@ static struct shell_pipeline *parse_pipeline(struct parser *p)
         enum token_kind kind = peek_kind(p);
         if (kind != TOKEN_PIPE && kind != TOKEN_PIPE_BOTH)
             break;
-        (*tail)->error_too = kind == TOKEN_PIPE_BOTH;
+        if (kind == TOKEN_PIPE_BOTH)
+            redirect_errors(p, *tail);
         tail = &(*tail)->next;
         take(p);
         skip_newlines(p);
@@ -386,6 +427,8 @@ static void parse_item_end(struct parser *p, struct shell_item *item)
         break;
     case TOKEN_AMPERSAND:
         item->end = SHELL_END_BACKGROUND;
+        if (p->now.in_command && p->now.pending)
+            parser_refuse(p, peek(p)->from, "'&' behind a here-document in a substitution");
         break;
     case TOKEN_NEWLINE:
         item->end = SHELL_END_NEWLINE;
@@ -395,6 +438,18 @@ static void parse_item_end(struct parser *p, struct shell_item *item)
     }
     take(p);
     item->line_ends = item->end == SHELL_END_NEWLINE;
+}
+
+/* When bash writes a substitution anew it loses a ; behind a here-document: `a; b` becomes `a b`.
+ */
+static void check_behind_document(struct parser *p, const struct shell_item *item)
+{
+    const struct reading *r = &p->now;
+    if (!r->in_command || !starts_command(peek_kind(p)))
+        return;
+    if (r->had_document && item->end == SHELL_END_SEMICOLON)
+        parser_refuse(p, peek(p)->from,
+                      "behind a here-document in a substitution commands need lines of their own");
 }
 
 struct shell_list *parse_list(struct parser *p, enum list_kind kind)
@@ -417,6 +472,7 @@ struct shell_list *parse_list(struct parser *p, enum list_kind kind)
         if (peek_kind(p) == TOKEN_NEWLINE)
             item->line_ends = true;
         skip_newlines(p);
+        check_behind_document(p, item);
     } while (starts_command(peek_kind(p)));
     list->span = parser_span(p, from, p->now.taken_to);
     return list;
@@ -433,6 +489,8 @@ struct shell_list *parse_script(struct parser *p)
         struct shell_item *item = *tail = parse_item(p);
         tail = &item->next;
         parse_item_end(p, item);
+        if (!item->line_ends && item->end == SHELL_END_SEMICOLON && peek_kind(p) != TOKEN_NEWLINE)
+            check_behind_document(p, item);
         enum token_kind next = item->end == SHELL_END_NEWLINE ? TOKEN_NEWLINE : peek_kind(p);
         if (next == TOKEN_NEWLINE || next == TOKEN_END) {
             item->line_ends = next == TOKEN_NEWLINE;

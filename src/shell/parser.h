@@ -110,6 +110,8 @@ struct reading {
     bool case_pattern;            /* only `esac` is reserved, nothing is an assignment */
     bool assign_arrays;           /* behind declare and its kin: NAME=( is an array */
     bool leading_redirects;       /* a simple command that has but redirections so far */
+    bool more_assignments;        /* the same, but it has assignments */
+    bool had_document;            /* a here-document was read in this text or substitution */
     bool case_statement;          /* a `case` was read, its `esac` not yet */
     unsigned expecting_in;        /* names behind for, select and case that had no `in` or `do` */
     unsigned esacs_needed;
@@ -142,8 +144,20 @@ struct parser {
 /* --- parser.c --- */
 _Noreturn void parser_refuse(struct parser *p, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void *parser_alloc(struct parser *p, size_t size);
-uint32_t parser_place(const struct parser *p, const char *at);
+_Noreturn void parser_out_of_memory(struct parser *p);
+static inline void *parser_alloc(struct parser *p, size_t size)
+{
+    void *memory = arena_take(p->arena, size);
+    if (__builtin_expect(!memory, 0))
+        parser_out_of_memory(p);
+    return memory;
+}
+/* Where `at` lies in the text as given. */
+static inline uint32_t parser_place(const struct parser *p, const char *at)
+{
+    size_t offset = (size_t)(at - p->text);
+    return p->map ? p->map[offset] : p->base + (uint32_t)offset;
+}
 struct shell_span parser_span(const struct parser *p, const char *from, const char *to);
 void parser_enter(struct parser *p, const char *at); /* one level deeper, or a refusal */
 static inline void parser_leave(struct parser *p)
@@ -183,7 +197,7 @@ struct shell_test *parse_test(struct parser *p);
 
 /* --- tokens.c --- */
 const struct token *peek(struct parser *p);
-struct token take(struct parser *p);
+const struct token *take(struct parser *p); /* valid until the next one is looked at */
 enum token_kind peek_kind(struct parser *p);
 _Noreturn void unexpected(struct parser *p, const char *expected);
 void skip_newlines(struct parser *p);

@@ -44,13 +44,21 @@ static bool is_ahead(struct render *r, uint32_t offset)
     return r->keep_lines && source_line(r, offset) > out_line(r);
 }
 
+/* Where nothing has been written on a line that no continuation leads to. */
+static bool at_line_start(const struct buf *out)
+{
+    return !out->len ||
+           (out->data[out->len - 1] == '\n' && !(out->len > 1 && out->data[out->len - 2] == '\\'));
+}
+
 void render_join_lines(struct render *r, uint32_t offset)
 {
     if (!r->keep_lines)
         return;
-    uint32_t line = source_line(r, offset);
-    for (uint32_t at = out_line(r); at < line; at++)
-        buf_append_text(r->out, "\\\n");
+    uint32_t line = source_line(r, offset), at = out_line(r);
+    const char *joint = at < line && at_line_start(r->out) ? "\n" : "\\\n";
+    for (; at < line; at++)
+        buf_append_text(r->out, joint);
 }
 
 /* --- here-documents --------------------------------------------------------------------------- */
@@ -171,12 +179,17 @@ static void render_redirect(struct render *r, const struct shell_redirect *redir
         [SHELL_REDIRECT_DUP_OUT] = ">&",      [SHELL_REDIRECT_ALL] = "&> ",
         [SHELL_REDIRECT_ALL_APPEND] = "&>> ", [SHELL_REDIRECT_STRING] = "<<< ",
     };
+    static const uint8_t DEFAULTS[] = {
+        [SHELL_REDIRECT_OUT] = 1,      [SHELL_REDIRECT_APPEND] = 1, [SHELL_REDIRECT_CLOBBER] = 1,
+        [SHELL_REDIRECT_DUP_OUT] = 1,  [SHELL_REDIRECT_ALL] = 1,    [SHELL_REDIRECT_ALL_APPEND] = 1,
+        [SHELL_REDIRECT_DOCUMENT] = 0,
+    };
     render_join_lines(r, redirect->span.from);
     if (redirect->fd_name.len) {
         buf_append_byte(r->out, '{');
         buf_append(r->out, redirect->fd_name.bytes, redirect->fd_name.len);
         buf_append_byte(r->out, '}');
-    } else if (redirect->has_fd) {
+    } else if (redirect->fd != DEFAULTS[redirect->kind]) {
         buf_append_format(r->out, "%u", redirect->fd);
     }
     if (redirect->kind == SHELL_REDIRECT_DOCUMENT) {
@@ -204,13 +217,53 @@ static bool name_is_reserved(const struct shell_word *word)
            shell_is_reserved(part->text.bytes, part->text.len);
 }
 
+static bool is_empty(const struct shell_command *command)
+{
+    return command->kind == SHELL_SIMPLE && !command->simple.words &&
+           !command->simple.assignments && !command->redirects;
+}
+
+static bool redirects_first(const struct shell_command *command)
+{
+    return command->redirects && command->simple.words && !command->simple.assignments &&
+           name_is_reserved(command->simple.words);
+}
+
+/* Where what is written first of a command stands in the source. */
+static uint32_t command_start(const struct shell_command *command)
+{
+    if (command->kind != SHELL_SIMPLE || is_empty(command) || redirects_first(command))
+        return command->span.from;
+    if (command->simple.assignments)
+        return command->simple.assignments->span.from;
+    return command->simple.words ? command->simple.words->span.from : command->redirects->span.from;
+}
+
+static uint32_t pipeline_start(const struct shell_pipeline *pipeline)
+{
+    bool prefix = pipeline->negated || pipeline->timing != SHELL_NOT_TIMED;
+    return prefix ? pipeline->span.from : command_start(pipeline->commands);
+}
+
+static uint32_t list_start(const struct shell_list *list)
+{
+    return pipeline_start(list->items->pipelines);
+}
+
+static bool starts_with_time(const struct shell_command *command)
+{
+    const struct shell_word *word = command->kind == SHELL_SIMPLE ? command->simple.words : NULL;
+    return word && !command->simple.assignments && word->parts && !word->parts->next &&
+           word->parts->kind == SHELL_TEXT && word->parts->text.len == 4 &&
+           !memcmp(word->parts->text.bytes, "time", 4);
+}
+
 static void render_simple(struct render *r, const struct shell_command *command)
 {
     const struct shell_word *word = command->simple.words;
     const struct shell_assignment *assignment = command->simple.assignments;
-    bool first = true;
-    bool redirects_first = command->redirects && word && !assignment && name_is_reserved(word);
-    if (redirects_first) {
+    bool first = true, redirected = redirects_first(command);
+    if (redirected) {
         render_redirects(r, command->redirects, true);
         first = false;
     }
@@ -225,7 +278,7 @@ static void render_simple(struct render *r, const struct shell_command *command)
             buf_append_byte(r->out, ' ');
         render_word(r, word);
     }
-    if (!redirects_first)
+    if (!redirected)
         render_redirects(r, command->redirects, first);
 }
 
@@ -233,24 +286,23 @@ static void render_simple(struct render *r, const struct shell_command *command)
 
 static void render_command(struct render *r, const struct shell_command *command);
 
-static bool is_empty(const struct shell_command *command)
-{
-    return command->kind == SHELL_SIMPLE && !command->simple.words &&
-           !command->simple.assignments && !command->redirects;
-}
-
 static void render_pipeline(struct render *r, const struct shell_pipeline *pipeline)
 {
     if (pipeline->timing != SHELL_NOT_TIMED)
         buf_append_text(r->out, pipeline->timing == SHELL_TIMED ? "time " : "time -p -- ");
     if (pipeline->negated)
         buf_append_text(r->out, "! ");
+    else if (pipeline->timing == SHELL_NOT_TIMED && is_empty(pipeline->commands))
+        buf_append_text(r->out, "! ! "); /* both and nothing behind them */
     for (const struct shell_command *command = pipeline->commands; command;
          command = command->next) {
         render_command(r, command);
         if (command->next) {
-            buf_append_text(r->out, command->error_too ? " |&" : " |");
-            space(r, command->next->span.from);
+            buf_append_text(r->out, " |");
+            if (starts_with_time(command->next)) /* behind a newline it could be reserved */
+                buf_append_byte(r->out, ' ');
+            else
+                space(r, command_start(command->next));
         }
     }
 }
@@ -263,7 +315,7 @@ static void render_item(struct render *r, const struct shell_item *item)
         render_pipeline(r, pipeline);
         if (pipeline->next) {
             buf_append_text(r->out, pipeline->or_next ? " ||" : " &&");
-            space(r, pipeline->next->span.from);
+            space(r, pipeline_start(pipeline->next));
         }
     }
     if (item->end == SHELL_END_BACKGROUND)
@@ -277,8 +329,8 @@ static const struct shell_item *render_items(struct render *r, const struct shel
         render_item(r, item);
         if (!item->next)
             return item;
-        uint32_t next = item->next->pipelines->span.from;
-        if (item->line_ends) {
+        uint32_t next = pipeline_start(item->next->pipelines);
+        if (item->line_ends && (!r->flat || r->documents)) {
             newline(r, next);
         } else {
             buf_append_text(r->out, item->end == SHELL_END_BACKGROUND ? " " : "; ");
@@ -287,10 +339,20 @@ static const struct shell_item *render_items(struct render *r, const struct shel
     }
 }
 
+/* `!` or `time` alone needs a ; behind it before anything but a newline. */
+static void end_prefix(struct render *r, const struct shell_item *item)
+{
+    const struct shell_pipeline *pipeline = item->pipelines;
+    while (pipeline->next)
+        pipeline = pipeline->next;
+    if (is_empty(pipeline->commands) && item->end != SHELL_END_BACKGROUND)
+        buf_append_byte(r->out, ';');
+}
+
 /* A list between reserved words: behind a space, ended so that a reserved word may follow. */
 static void render_list(struct render *r, const struct shell_list *list)
 {
-    space(r, list->span.from);
+    space(r, list_start(list));
     const struct shell_item *last = render_items(r, list);
     if (last->line_ends && r->keep_lines)
         newline(r, 0);
@@ -307,19 +369,14 @@ void render_substitution(struct render *r, const struct shell_list *list)
     buf_append_byte(r->out, '(');
     if (list) {
         size_t start = r->out->len;
-        if (is_ahead(r, list->span.from))
-            newline(r, list->span.from);
+        if (is_ahead(r, list_start(list)))
+            newline(r, list_start(list));
         const struct shell_command *first = list->items->pipelines->commands;
         /* "$((" is arithmetic. */
         if (r->out->len == start && (first->kind == SHELL_SUBSHELL || first->kind == SHELL_LET) &&
             list->items->pipelines->timing == SHELL_NOT_TIMED && !list->items->pipelines->negated)
             buf_append_byte(r->out, ' ');
-        const struct shell_item *last = render_items(r, list);
-        const struct shell_pipeline *pipeline = last->pipelines;
-        while (pipeline->next)
-            pipeline = pipeline->next;
-        if (is_empty(pipeline->commands) && last->end != SHELL_END_BACKGROUND)
-            buf_append_byte(r->out, ';');
+        end_prefix(r, render_items(r, list));
         if (r->documents)
             newline(r, 0);
     }
@@ -331,6 +388,17 @@ void render_substitution(struct render *r, const struct shell_list *list)
 
 /* --- compound commands ------------------------------------------------------------------------ */
 
+/* The `if` that is all there is behind `else`. */
+static const struct shell_command *elif_of(const struct shell_list *list)
+{
+    const struct shell_item *item = list->items;
+    const struct shell_pipeline *pipeline = item->pipelines;
+    const struct shell_command *command = pipeline->commands;
+    bool alone = !item->next && item->end != SHELL_END_BACKGROUND && !pipeline->next &&
+                 !pipeline->negated && pipeline->timing == SHELL_NOT_TIMED && !command->next;
+    return alone && command->kind == SHELL_IF && !command->redirects ? command : NULL;
+}
+
 static void render_if(struct render *r, const struct shell_command *command)
 {
     buf_append_text(r->out, "if");
@@ -341,8 +409,8 @@ static void render_if(struct render *r, const struct shell_command *command)
         const struct shell_list *otherwise = command->branch.otherwise;
         if (!otherwise)
             break;
-        const struct shell_command *inner = otherwise->items->pipelines->commands;
-        if (inner->kind != SHELL_IF || !inner->branch.elif) {
+        const struct shell_command *inner = elif_of(otherwise);
+        if (!inner) {
             buf_append_text(r->out, "else");
             render_list(r, otherwise);
             break;
@@ -364,12 +432,10 @@ static void render_each(struct render *r, const struct shell_command *command)
 {
     buf_append_text(r->out, command->kind == SHELL_FOR ? "for " : "select ");
     render_word(r, command->each.name);
-    if (command->each.has_words) {
-        buf_append_text(r->out, " in");
-        for (const struct shell_word *word = command->each.words; word; word = word->next) {
-            buf_append_byte(r->out, ' ');
-            render_word(r, word);
-        }
+    buf_append_text(r->out, " in");
+    for (const struct shell_word *word = command->each.words; word; word = word->next) {
+        buf_append_byte(r->out, ' ');
+        render_word(r, word);
     }
     buf_append_text(r->out, "; ");
     render_do(r, command->each.body);
@@ -405,8 +471,9 @@ static void render_case(struct render *r, const struct shell_command *command)
         }
         buf_append_byte(r->out, ')');
         if (clause->body) {
-            space(r, clause->body->span.from);
+            space(r, list_start(clause->body));
             const struct shell_item *last = render_items(r, clause->body);
+            end_prefix(r, last);
             if (last->line_ends && r->keep_lines)
                 newline(r, 0);
             else
@@ -458,7 +525,7 @@ static void render_function(struct render *r, const struct shell_command *comman
     buf_append_text(r->out, "function ");
     render_word(r, command->function.name);
     buf_append_text(r->out, " ()");
-    space(r, command->function.body->span.from);
+    space(r, command_start(command->function.body));
     render_command(r, command->function.body);
 }
 
@@ -469,7 +536,7 @@ static void render_coproc(struct render *r, const struct shell_command *command)
         render_word(r, command->coproc.name);
         buf_append_byte(r->out, ' ');
     }
-    render_join_lines(r, command->coproc.body->span.from);
+    render_join_lines(r, command_start(command->coproc.body));
     render_command(r, command->coproc.body);
 }
 
@@ -481,8 +548,9 @@ static void render_command(struct render *r, const struct shell_command *command
         return;
     case SHELL_SUBSHELL:
         buf_append_byte(r->out, '(');
-        space(r, command->body->span.from);
-        if (render_items(r, command->body)->line_ends && r->documents)
+        space(r, list_start(command->body));
+        end_prefix(r, render_items(r, command->body));
+        if (r->documents)
             newline(r, 0);
         buf_append_text(r->out, " )");
         break;
@@ -542,7 +610,7 @@ void shell_render(const struct shell_tree *tree, struct buf *out)
     arena_init(&r.arena, out->allocator, SIZE_MAX);
     if (tree->list->items) {
         if (r.keep_lines)
-            for (uint32_t n = source_line(&r, tree->list->items->pipelines->span.from); n > 1; n--)
+            for (uint32_t n = source_line(&r, list_start(tree->list)); n > 1; n--)
                 buf_append_byte(out, '\n');
         render_items(&r, tree->list);
         if (r.documents)

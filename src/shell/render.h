@@ -12,6 +12,7 @@ struct render {
 
     /* Lines: what is written on line N of the source is written on line N, where that can be. */
     bool keep_lines;
+    bool flat; /* no line ends where a ; will do */
     const char *source;
     uint32_t source_at, source_line;
     size_t out_at;

@@ -18,7 +18,7 @@ static void render_ansi(struct buf *out, const char *bytes, size_t len)
     buf_append_text(out, "$'");
     for (size_t i = 0; i < len; i++) {
         char c = bytes[i];
-        if (is_control(c)) {
+        if (is_control(c) || c == '\n') {
             buf_append_format(out, "\\%03o", (unsigned)(unsigned char)c);
             continue;
         }
@@ -69,6 +69,12 @@ static void render_quoted(struct render *r, const struct shell_text *text, enum 
         return;
     case PLACE_DOCUMENT:
         render_escaped(r->out, text, "$`\\");
+        return;
+    case PLACE_LATE: /* a pattern in quotes: no '\'' there, and no line more than there was */
+        if (memchr(text->bytes, '\'', text->len) || memchr(text->bytes, '\n', text->len))
+            render_ansi(r->out, text->bytes, text->len);
+        else
+            render_single_quoted(r->out, text->bytes, text->len);
         return;
     default:
         break;

@@ -215,7 +215,9 @@ static struct shell_test *read_term(struct parser *p, struct cond *cond)
     } else {
         unexpected_cond(p, cond, "an expression");
     }
-    test->span = parser_span(p, from, cond->from);
+    /* `!` is not part of the span: two of them leave nothing. */
+    if (!test->span.to)
+        test->span = parser_span(p, from, cond->from);
     parser_leave(p);
     return test;
 }

@@ -103,7 +103,7 @@ static bool is_command_position(const struct reading *r)
 }
 
 static const struct {
-    const char *text;
+    char text[8]; /* filled with NUL */
     enum token_kind kind;
 } RESERVED[] = {
     {"!", TOKEN_BANG},
@@ -131,13 +131,23 @@ static const struct {
 };
 enum { RESERVED_COUNT = sizeof(RESERVED) / sizeof(*RESERVED), RESERVED_LEN_MAX = 8 };
 
+/* Up to eight bytes as a number, for one comparison a row. */
+static uint64_t word_key(const char *bytes, size_t len)
+{
+    uint64_t key = 0;
+    memcpy(&key, bytes, len);
+    return key;
+}
+
 static enum token_kind find_reserved(const char *bytes, size_t len)
 {
-    if (len > RESERVED_LEN_MAX)
+    if (len > RESERVED_LEN_MAX || !char_is(*bytes, CHAR_RESERVED))
         return TOKEN_WORD;
+    uint64_t key = word_key(bytes, len);
     for (size_t i = 0; i < RESERVED_COUNT; i++) {
-        if (RESERVED[i].text[0] == bytes[0] && !strncmp(RESERVED[i].text, bytes, len) &&
-            !RESERVED[i].text[len])
+        uint64_t row;
+        memcpy(&row, RESERVED[i].text, sizeof(row));
+        if (row == key)
             return RESERVED[i].kind;
     }
     return TOKEN_WORD;
@@ -208,6 +218,8 @@ static void read_operator(struct parser *p, struct token *token)
 {
     p->now.assign_arrays = false;
     for (size_t i = 0; i < sizeof(OPERATORS) / sizeof(*OPERATORS); i++) {
+        if (OPERATORS[i].text[0] != *p->at)
+            continue;
         const char *to = match_operator(p->at, OPERATORS[i].text);
         if (to) {
             token->kind = OPERATORS[i].kind;
@@ -235,6 +247,27 @@ static void read_let(struct parser *p, struct token *token)
     token->kind = p->now.last == TOKEN_FOR ? TOKEN_FOR_ARITH : TOKEN_LET;
 }
 
+/* NAME} or NAME[SUBSCRIPT]} with a subscript that has nothing to expand: where it ends, or NULL. */
+static const char *read_fd_name(struct parser *p, const char *at, struct token *token)
+{
+    const char *from = at;
+    size_t len = 0;
+    bool bracket = false;
+    for (; char_is(*at, CHAR_NAME) || (*at == '[' && !bracket) || (*at == ']' && bracket);
+         at = behind(at), len++)
+        bracket |= *at == '[';
+    if (*at != '}')
+        return NULL;
+    char *name = parser_alloc(p, len);
+    for (size_t i = 0; i < len; i++, from = behind(from))
+        name[i] = *from;
+    if (bracket &&
+        (name[len - 1] != ']' || name[len - 2] == '[' || memchr(name, ']', len - 1) != NULL))
+        return NULL;
+    token->fd_name = (struct shell_text){name, (uint32_t)len};
+    return behind(at);
+}
+
 /* A number right before a redirection, or {name}. */
 static bool read_fd(struct parser *p, struct token *token)
 {
@@ -249,23 +282,9 @@ static bool read_fd(struct parser *p, struct token *token)
         if ((*at != '<' && *at != '>') || behind(at)[0] == '(')
             return false;
         token->fd = (uint32_t)number;
-    } else if (*at == '{' && char_is(at[1], CHAR_NAME_START)) {
-        const char *name = ++at;
-        while (char_is(*at, CHAR_NAME))
-            at++;
-        if (*at == '[') { /* a subscript: only one that has nothing to expand */
-            const char *close = at + 1;
-            while (char_is(*close, CHAR_NAME))
-                close++;
-            if (*close != ']' || close == at + 1)
-                return false;
-            at = close + 1;
-        }
-        token->fd_name = (struct shell_text){name, (uint32_t)(at - name)};
-        if (*at != '}')
-            return false;
-        at = behind(at);
-        if ((*at != '<' && *at != '>') || behind(at)[0] == '(')
+    } else if (*at == '{' && char_is(*behind(at), CHAR_NAME_START)) {
+        at = read_fd_name(p, behind(at), token);
+        if (!at || (*at != '<' && *at != '>') || behind(at)[0] == '(')
             return false;
     } else {
         return false;
@@ -297,6 +316,20 @@ static void begin_in(struct reading *r, bool patterns)
     }
 }
 
+/* Behind these a few words are special that are not reserved there. */
+static bool may_be_special(const struct reading *r)
+{
+    switch (r->last) {
+    case TOKEN_WORD:
+        return r->expecting_in;
+    case TOKEN_IN:
+    case TOKEN_FOR_ARITH:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /*
  * What a word without any quote or expansion is, by where it stands. The counters are bash's, with
  * their oddities: `for x; {` leaves one `in` expected, and the next `in` behind a word is reserved.
@@ -306,6 +339,9 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
     struct reading *r = &p->now;
     const char *bytes = part->text.bytes;
     size_t len = part->text.len;
+    bool acceptable = allows_reserved(r);
+    if (!acceptable && !may_be_special(r))
+        return TOKEN_WORD;
     enum token_kind kind = find_reserved(bytes, len);
 
     bool named = r->last == TOKEN_WORD && (r->before == TOKEN_FOR || r->before == TOKEN_SELECT);
@@ -328,7 +364,7 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
         r->case_pattern = false;
         return TOKEN_ESAC;
     }
-    if (kind == TOKEN_BRACE_END && p->braces && allows_reserved(r)) {
+    if (kind == TOKEN_BRACE_END && p->braces && acceptable) {
         p->braces--;
         return TOKEN_BRACE_END;
     }
@@ -342,7 +378,7 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
         !memcmp(bytes, "--", 2))
         return TOKEN_TIME_END;
 
-    if (kind == TOKEN_WORD || !allows_reserved(r))
+    if (kind == TOKEN_WORD || !acceptable)
         return TOKEN_WORD;
     if (r->case_pattern && (kind != TOKEN_ESAC || r->last == TOKEN_PIPE || r->last == TOKEN_OPEN))
         return TOKEN_WORD;
@@ -361,7 +397,11 @@ static void read_word(struct parser *p, struct token *token)
 {
     struct reading *r = &p->now;
     bool command = is_command_position(r);
-    if (command && !r->case_pattern && scan_assignment(p, &token->assignment)) {
+    if ((command || r->more_assignments) && !r->case_pattern && !is_redirection(r->last) &&
+        scan_assignment(p, &token->assignment)) {
+        const struct shell_part *value = token->assignment->value.parts;
+        if (!command && (token->assignment->has_subscript || (value && value->kind == SHELL_ARRAY)))
+            parser_refuse(p, token->from, "only a plain assignment behind a redirection");
         token->kind = TOKEN_ASSIGNMENT;
         return;
     }
@@ -428,11 +468,11 @@ enum token_kind peek_kind(struct parser *p)
     return peek(p)->kind;
 }
 
-struct token take(struct parser *p)
+const struct token *take(struct parser *p)
 {
-    struct token token = *peek(p);
+    const struct token *token = peek(p);
     p->now.has_token = false;
-    p->now.taken_to = token.to;
+    p->now.taken_to = token->to;
     return token;
 }
 
