@@ -57,10 +57,22 @@ static struct shell_list *wrap_elif(struct parser *p, struct shell_command *comm
     return list;
 }
 
+/* Each `elif` reaches up to the `fi`. */
+static void end_elifs(struct shell_command *command, unsigned count, uint32_t to)
+{
+    for (; count; count--) {
+        struct shell_list *list = command->branch.otherwise;
+        command = list->items->pipelines->commands;
+        list->span.to = list->items->pipelines->span.to = command->span.to = to;
+    }
+}
+
 static void parse_if(struct parser *p, struct shell_command *command)
 {
+    struct shell_command *outermost = command;
+    unsigned elifs = 0;
     command->kind = SHELL_IF;
-    for (;;) {
+    for (;; elifs++) {
         command->branch.condition = parse_list(p, LIST_COMPOUND);
         expect(p, TOKEN_THEN, "'then'");
         command->branch.then = parse_list(p, LIST_COMPOUND);
@@ -77,6 +89,7 @@ static void parse_if(struct parser *p, struct shell_command *command)
         take(p);
         command->branch.otherwise = parse_list(p, LIST_COMPOUND);
     }
+    end_elifs(outermost, elifs, parser_place(p, p->now.taken_to));
     expect(p, TOKEN_FI, "'fi'");
 }
 
@@ -236,6 +249,8 @@ static struct shell_clause *parse_clause(struct parser *p)
     /* bash writes it anew without the parenthesis in front. */
     if (p->now.in_command && peek_kind(p) == TOKEN_WORD && word_is_text(peek(p)->word, "esac"))
         parser_refuse(p, peek(p)->from, "'esac' as a pattern within a substitution");
+    if (p->braces && peek_kind(p) == TOKEN_WORD && word_is_text(peek(p)->word, "}"))
+        parser_refuse(p, peek(p)->from, "'}' as a pattern within braces: quote it");
     struct shell_word **tail = &clause->patterns;
     for (;;) {
         if (peek_kind(p) != TOKEN_WORD)

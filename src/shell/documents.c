@@ -40,6 +40,7 @@ void add_document(struct parser *p, struct shell_redirect *redirect, bool strip_
     *pending = (struct pending){.redirect = redirect, .strip_tabs = strip_tabs, .at = at};
     read_delimiter(p, redirect, at);
     p->now.had_document = true;
+    p->bodies++;
     if (++p->now.documents > DOCUMENTS_MAX)
         parser_refuse(p, at, "more than %d here-documents on a line", DOCUMENTS_MAX);
     *p->now.pending_tail = pending;
@@ -113,8 +114,9 @@ static const char *find_end(struct parser *p, const struct pending *pending)
                           "put the ')' on a line of its own: bash would end the "
                           "here-document here");
     }
-    parser_refuse(p, pending->at, "no line '%.*s' ends this here-document",
-                  (int)(delimiter->len > 40 ? 40 : delimiter->len), delimiter->bytes);
+    char text[SHOWN_MAX];
+    parser_refuse(p, pending->at, "no line '%s' ends this here-document",
+                  shown(text, delimiter->bytes, delimiter->bytes + delimiter->len));
 }
 
 /* The body without tabs that are stripped and lines that are joined, and where each byte was. */
@@ -176,7 +178,7 @@ static void read_document(struct parser *p, const struct pending *pending)
     copy_body(p, pending, from, to, &body);
     struct inner saved;
     parser_push(p, &saved, body.bytes, body.len, body.map, 0);
-    p->now.in_document = true;
+    p->now.in_document = p->now.within_document = true;
     if (redirect->quoted) {
         if (body.len)
             parts_add_text(p, &parts, SHELL_QUOTED, body.bytes, body.len, p->at, p->end);

@@ -151,10 +151,21 @@ static struct shell_part *scan_operand(struct parser *p, const char *from)
     }
 }
 
+/* bash takes the first of these for the operator when it looks for quotes, also in a subscript. */
+static bool has_operator(const char *from, const char *to)
+{
+    for (; from < to; from++) {
+        if (strchr("#%^,~:-=?+/", *from))
+            return true;
+    }
+    return false;
+}
+
 /* Behind "${": the parameter and all that belongs to it, up to its brace; false if it is none. */
 static bool scan_expansion(struct parser *p, struct shell_param *param, enum quoting quoting,
                            const char *from)
 {
+    const char *inside = p->at;
     if (scan_length(p, param))
         return true;
     scan_indirection(p, param);
@@ -173,13 +184,16 @@ static bool scan_expansion(struct parser *p, struct shell_param *param, enum quo
         p->at += 2;
         return true;
     }
+    const char *operator= p->at;
     if (!scan_operator(p, param))
         return false;
     char op = param->op.bytes[0];
-    if (quoting == UNQUOTED && !(op == ':' && param->op.len == 1))
+    if (quoting == UNQUOTED && !(op == ':' && param->op.len == 1)) {
         param->operand = scan_operand(p, from);
-    else
-        param->operand = scan_late(p, strchr("#%/^,~", op) ? LATE_PATTERN : LATE_OPERAND, from);
+    } else {
+        bool pattern = strchr("#%/^,~", op) && !has_operator(inside, operator);
+        param->operand = scan_late(p, pattern ? LATE_PATTERN : LATE_OPERAND, from);
+    }
     return true;
 }
 
@@ -347,6 +361,9 @@ void scan_backquote(struct parser *p, struct parts *parts, enum quoting quoting)
         }
         map[kept] = parser_place(p, close);
     }
+    /* As $(…) it would stand in the document as it is, where a line that ends so is joined. */
+    if (escapes && p->now.within_document && memmem(bytes, kept, "\\\n", 2))
+        parser_refuse(p, from, "a backslash before a newline in backquotes in a here-document");
 
     struct shell_part *part = new_part(p, SHELL_COMMAND, from);
     struct inner saved;

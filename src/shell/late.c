@@ -122,7 +122,8 @@ static void check_pairs(struct parser *p, const char *from, const char *to)
         } else if (*at == '"') {
             for (at++; at < to && *at != '"'; at++)
                 at += *at == '\\';
-        } else if (*at == '#' && at > from && strchr(" \t\n;&|()", at[-1])) {
+        } else if (*at == '#' && at > from &&
+                   (strchr(" \t\n;&|(", at[-1]) || (count && strchr(")`", at[-1])))) {
             parser_refuse(p, at, "a comment in a command within arithmetic");
         } else if (*at == '(') {
             count++;
@@ -153,7 +154,7 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
     unsigned depth = 0, parens = 0;
     const char *start_of_all = p->at;
     bool outer_command = p->now.late_command;
-    unsigned cases = p->cases;
+    unsigned cases = p->cases, bodies = p->bodies;
     parser_enter(p, from);
     p->now.late_command = false;
     if (arith)
@@ -223,6 +224,8 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
         /* bash writes the command anew, with patterns that have no parenthesis before them. */
         if (p->cases != cases)
             parser_refuse(p, from, "'case' in a command within arithmetic or a subscript");
+        if (p->bodies != bodies)
+            parser_refuse(p, from, "a here-document within arithmetic or a subscript");
     }
     if (kind == LATE_PATTERN)
         check_quoted(p, &parts, from);

@@ -54,7 +54,9 @@ void parser_enter(struct parser *p, const char *at)
 
 static struct reading fresh_reading(const struct reading *outer)
 {
-    return (struct reading){.last = TOKEN_START, .in_command = outer->in_command};
+    return (struct reading){.last = TOKEN_START,
+                            .in_command = outer->in_command,
+                            .within_document = outer->within_document};
 }
 
 void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_t len,
@@ -164,6 +166,9 @@ static struct shell_redirect *parse_redirect(struct parser *p)
                                                                 : "the target of a redirection");
     }
     redirect->span = parser_span(p, first.from, to);
+    /* bash writes it anew without the number, which is another one then. */
+    if (redirect->kind == SHELL_REDIRECT_BOTH_WAYS && redirect->fd == 1 && p->now.in_command)
+        parser_refuse(p, first.from, "'1<>' within a substitution");
     if (redirect->kind == SHELL_REDIRECT_DOCUMENT)
         add_document(p, redirect, operator.kind == TOKEN_DOCUMENT_DASH, operator.from);
     take(p);
@@ -347,21 +352,39 @@ static void redirect_errors(struct parser *p, struct shell_command *command)
     struct parts parts = {0};
     parts_add_text(p, &parts, SHELL_TEXT, "1", 1, token->from, token->to);
     *redirect = (struct shell_redirect){.kind = SHELL_REDIRECT_DUP_OUT, .fd = 2};
-    redirect->span = redirect->target.span = parser_span(p, token->from, token->to);
+    redirect->span = redirect->target.span = parts.first->span =
+        (struct shell_span){command->span.to, command->span.to};
     redirect->target.parts = parts.first;
+}
+
+/*
+ * bash keeps a substitution by writing it anew, and it misplaces the bodies of here-documents then
+ * unless little follows them on their line: separators are lost, commands become part of a body.
+ */
+_Noreturn static void refuse_behind_document(struct parser *p)
+{
+    parser_refuse(p, peek(p)->from,
+                  "behind a here-document in a substitution commands need lines of their own");
+}
+
+static bool is_behind_document(const struct parser *p)
+{
+    return p->now.in_command && p->now.pending;
 }
 
 static struct shell_pipeline *parse_pipeline(struct parser *p)
 {
     struct shell_pipeline *pipeline = parser_alloc(p, sizeof(*pipeline));
     const char *from = peek(p)->from;
-    bool first = p->now.in_command && p->now.before == TOKEN_START, starts_substitution = false;
+    bool first = p->now.in_command && !p->now.had_command, starts_substitution = false;
+    p->now.had_command = true;
     if (parse_prefixes(p, pipeline)) {
         enum token_kind kind = peek_kind(p);
         starts_substitution = first && pipeline->timing != SHELL_NOT_TIMED;
         if (kind == TOKEN_NEWLINE || kind == TOKEN_SEMICOLON || kind == TOKEN_END) {
-            if (starts_substitution)
-                parser_refuse(p, from, "'time' alone at the start of a substitution");
+            /* bash writes it anew without what ends it, and then cannot read it. */
+            if (p->now.in_command)
+                parser_refuse(p, from, "'time' or '!' alone within a substitution");
             pipeline->commands = parser_alloc(p, sizeof(*pipeline->commands));
             pipeline->commands->span = pipeline->span = parser_span(p, from, p->now.taken_to);
             return pipeline;
@@ -374,6 +397,8 @@ static struct shell_pipeline *parse_pipeline(struct parser *p)
         enum token_kind kind = peek_kind(p);
         if (kind != TOKEN_PIPE && kind != TOKEN_PIPE_BOTH)
             break;
+        if (is_behind_document(p) && (*tail)->kind != SHELL_SIMPLE)
+            refuse_behind_document(p);
         if (kind == TOKEN_PIPE_BOTH)
             redirect_errors(p, *tail);
         tail = &(*tail)->next;
@@ -397,6 +422,8 @@ static struct shell_item *parse_item(struct parser *p)
         enum token_kind kind = peek_kind(p);
         if (kind != TOKEN_AND && kind != TOKEN_OR)
             return item;
+        if (is_behind_document(p))
+            refuse_behind_document(p);
         (*tail)->or_next = kind == TOKEN_OR;
         tail = &(*tail)->next;
         take(p);
@@ -427,17 +454,21 @@ static void parse_item_end(struct parser *p, struct shell_item *item)
         break;
     case TOKEN_AMPERSAND:
         item->end = SHELL_END_BACKGROUND;
-        if (p->now.in_command && p->now.pending)
-            parser_refuse(p, peek(p)->from, "'&' behind a here-document in a substitution");
+        if (is_behind_document(p))
+            refuse_behind_document(p);
         break;
     case TOKEN_NEWLINE:
         item->end = SHELL_END_NEWLINE;
         break;
     default:
+        if (is_behind_document(p))
+            refuse_behind_document(p);
         return;
     }
     take(p);
     item->line_ends = item->end == SHELL_END_NEWLINE;
+    if (is_behind_document(p) && peek_kind(p) != TOKEN_NEWLINE)
+        refuse_behind_document(p);
 }
 
 /* When bash writes a substitution anew it loses a ; behind a here-document: `a; b` becomes `a b`.
@@ -448,8 +479,7 @@ static void check_behind_document(struct parser *p, const struct shell_item *ite
     if (!r->in_command || !starts_command(peek_kind(p)))
         return;
     if (r->had_document && item->end == SHELL_END_SEMICOLON)
-        parser_refuse(p, peek(p)->from,
-                      "behind a here-document in a substitution commands need lines of their own");
+        refuse_behind_document(p);
 }
 
 struct shell_list *parse_list(struct parser *p, enum list_kind kind)

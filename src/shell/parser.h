@@ -112,15 +112,17 @@ struct reading {
     bool leading_redirects;       /* a simple command that has but redirections so far */
     bool more_assignments;        /* the same, but it has assignments */
     bool had_document;            /* a here-document was read in this text or substitution */
+    bool had_command;             /* a command was begun in this text or substitution */
     bool case_statement;          /* a `case` was read, its `esac` not yet */
     unsigned expecting_in;        /* names behind for, select and case that had no `in` or `do` */
     unsigned esacs_needed;
-    char late_guard;     /* brackets that arithmetic around would count, or 0 */
-    unsigned in_command; /* within this many $( ) */
-    bool in_document;    /* the body of a here-document, which bash reads but once */
-    bool in_array;       /* between the parentheses of an array */
-    bool late_command;   /* the late text just read has a command in it */
-    unsigned documents;  /* how many are pending */
+    char late_guard;      /* brackets that arithmetic around would count, or 0 */
+    unsigned in_command;  /* within this many $( ) */
+    bool in_document;     /* the body of a here-document, which bash reads but once */
+    bool within_document; /* in it, or in a substitution in it */
+    bool in_array;        /* between the parentheses of an array */
+    bool late_command;    /* the late text just read has a command in it */
+    unsigned documents;   /* how many are pending */
     struct pending *pending, **pending_tail;
 };
 
@@ -137,6 +139,7 @@ struct parser {
 
     unsigned depth;
     unsigned cases;  /* `case` commands read so far */
+    unsigned bodies; /* here-documents read so far */
     unsigned braces; /* { without its } so far, in this text */
     struct reading now;
 };
@@ -196,6 +199,9 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
 struct shell_test *parse_test(struct parser *p);
 
 /* --- tokens.c --- */
+enum { SHOWN_MAX = 32 };
+/* What stands in the text, safe and short enough for a message. */
+const char *shown(char out[static SHOWN_MAX], const char *from, const char *to);
 const struct token *peek(struct parser *p);
 const struct token *take(struct parser *p); /* valid until the next one is looked at */
 enum token_kind peek_kind(struct parser *p);

@@ -74,11 +74,16 @@ static void flush_documents(struct render *r)
     r->documents_tail = &r->documents;
 }
 
-/* A newline where one may stand, and empty lines up to the line of `offset`. */
-static void newline(struct render *r, uint32_t offset)
+static void end_line(struct render *r)
 {
     buf_append_byte(r->out, '\n');
     flush_documents(r);
+}
+
+/* A newline where one may stand, and empty lines up to the line of `offset`. */
+static void newline(struct render *r, uint32_t offset)
+{
+    end_line(r);
     if (!r->keep_lines)
         return;
     uint32_t line = source_line(r, offset);
@@ -89,7 +94,8 @@ static void newline(struct render *r, uint32_t offset)
 /* A space, or a new line if the source has one here. */
 static void space(struct render *r, uint32_t offset)
 {
-    if (is_ahead(r, offset))
+    /* In a substitution bodies stand as near to their command as can be: bash misplaces others. */
+    if (is_ahead(r, offset) || (r->in_command && r->documents))
         newline(r, offset);
     else
         buf_append_byte(r->out, ' ');
@@ -126,7 +132,7 @@ static void render_body(struct render *r, const struct shell_redirect *redirect,
     }
     struct buf body;
     buf_init(&body, r->out->allocator, r->out->max);
-    struct render inner = {.out = &body, .in_command = r->in_command};
+    struct render inner = {.out = &body, .source = r->source, .in_command = r->in_command};
     inner.documents_tail = &inner.documents;
     arena_init(&inner.arena, r->out->allocator, SIZE_MAX);
     render_parts(&inner, part, PLACE_DOCUMENT);
@@ -159,7 +165,9 @@ static void render_document(struct render *r, const struct shell_redirect *redir
     if (!document->body && document->len)
         r->out->failed = r->out->failed ? r->out->failed : -12;
 
-    buf_append_text(r->out, "<<");
+    /* "<<-" is another operator. */
+    bool dash = !redirect->quoted && document->delimiter_len && document->delimiter[0] == '-';
+    buf_append_text(r->out, dash ? "<< " : "<<");
     if (redirect->quoted)
         render_single_quoted(r->out, document->delimiter, document->delimiter_len);
     else
@@ -354,8 +362,8 @@ static void render_list(struct render *r, const struct shell_list *list)
 {
     space(r, list_start(list));
     const struct shell_item *last = render_items(r, list);
-    if (last->line_ends && r->keep_lines)
-        newline(r, 0);
+    if ((last->line_ends && r->keep_lines) || (r->in_command && r->documents))
+        end_line(r);
     else
         buf_append_text(r->out, last->end == SHELL_END_BACKGROUND ? " " : "; ");
 }
@@ -378,7 +386,7 @@ void render_substitution(struct render *r, const struct shell_list *list)
             buf_append_byte(r->out, ' ');
         end_prefix(r, render_items(r, list));
         if (r->documents)
-            newline(r, 0);
+            end_line(r);
     }
     buf_append_byte(r->out, ')');
     r->in_command--;
@@ -474,8 +482,8 @@ static void render_case(struct render *r, const struct shell_command *command)
             space(r, list_start(clause->body));
             const struct shell_item *last = render_items(r, clause->body);
             end_prefix(r, last);
-            if (last->line_ends && r->keep_lines)
-                newline(r, 0);
+            if ((last->line_ends && r->keep_lines) || (r->in_command && r->documents))
+                end_line(r);
             else
                 buf_append_byte(r->out, ' ');
         } else {
@@ -489,7 +497,9 @@ static void render_case(struct render *r, const struct shell_command *command)
 
 static void render_test(struct render *r, const struct shell_test *test)
 {
-    space(r, test->span.from);
+    bool joined = test->kind == SHELL_TEST_AND || test->kind == SHELL_TEST_OR;
+    if (!joined)
+        space(r, test->span.from);
     if (test->negated)
         buf_append_text(r->out, "! ");
     switch (test->kind) {
@@ -551,7 +561,7 @@ static void render_command(struct render *r, const struct shell_command *command
         space(r, list_start(command->body));
         end_prefix(r, render_items(r, command->body));
         if (r->documents)
-            newline(r, 0);
+            end_line(r);
         buf_append_text(r->out, " )");
         break;
     case SHELL_GROUP:
@@ -614,7 +624,7 @@ void shell_render(const struct shell_tree *tree, struct buf *out)
                 buf_append_byte(out, '\n');
         render_items(&r, tree->list);
         if (r.documents)
-            newline(&r, 0);
+            end_line(&r);
     }
     arena_release(&r.arena);
 }

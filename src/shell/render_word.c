@@ -15,14 +15,21 @@ static bool is_control(char c)
 /* $'…': for what a text may not have as it stands, and what a terminal would obey. */
 static void render_ansi(struct buf *out, const char *bytes, size_t len)
 {
+    static const char LETTERS[] = "n\nr\re\033a\ab\bf\fv\v";
     buf_append_text(out, "$'");
     for (size_t i = 0; i < len; i++) {
         char c = bytes[i];
-        if (is_control(c) || c == '\n') {
+        const char *letter = c ? strchr(LETTERS, c) : NULL;
+        if (letter && (letter - LETTERS) % 2) {
+            buf_append_byte(out, '\\');
+            buf_append_byte(out, letter[-1]);
+            continue;
+        }
+        if (is_control(c) || c == '\'') {
             buf_append_format(out, "\\%03o", (unsigned)(unsigned char)c);
             continue;
         }
-        if (c == '\\' || c == '\'')
+        if (c == '\\')
             buf_append_byte(out, '\\');
         buf_append_byte(out, c);
     }
@@ -61,8 +68,25 @@ static void render_escaped(struct buf *out, const struct shell_text *text, const
     buf_append(out, text->bytes + start, text->len - start);
 }
 
-static void render_quoted(struct render *r, const struct shell_text *text, enum word_place place)
+static size_t count_newlines(const char *at, size_t len)
 {
+    size_t count = 0;
+    for (const char *end = at + len; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        count++;
+    return count;
+}
+
+/* Whether newlines in the text were escapes in the source: as they are they would move lines. */
+static bool hides_newlines(const struct render *r, const struct shell_part *part)
+{
+    size_t count = count_newlines(part->text.bytes, part->text.len);
+    return count && r->source &&
+           count != count_newlines(r->source + part->span.from, part->span.to - part->span.from);
+}
+
+static void render_quoted(struct render *r, const struct shell_part *part, enum word_place place)
+{
+    const struct shell_text *text = &part->text;
     switch (place) {
     case PLACE_DOUBLE:
         render_escaped(r->out, text, "$`\"\\");
@@ -88,7 +112,10 @@ static void render_quoted(struct render *r, const struct shell_text *text, enum 
         if (!--len)
             return;
     }
-    render_single_quoted(r->out, bytes, len);
+    if (hides_newlines(r, part))
+        render_ansi(r->out, bytes, len);
+    else
+        render_single_quoted(r->out, bytes, len);
 }
 
 static void render_param(struct render *r, const struct shell_param *param, enum word_place place)
@@ -130,7 +157,7 @@ void render_parts(struct render *r, const struct shell_part *part, enum word_pla
             buf_append(r->out, part->text.bytes, part->text.len);
             break;
         case SHELL_QUOTED:
-            render_quoted(r, &part->text, place);
+            render_quoted(r, part, place);
             break;
         case SHELL_DOUBLE:
             buf_append_byte(r->out, '"');

@@ -134,9 +134,9 @@ static struct shell_test *read_or(struct parser *p, struct cond *cond);
 _Noreturn static void unexpected_cond(struct parser *p, const struct cond *cond,
                                       const char *expected)
 {
-    parser_refuse(p, cond->from, "unexpected '%.*s' in '[[': expected %s",
-                  (int)(cond->to - cond->from > 24 ? 24 : cond->to - cond->from), cond->from,
-                  expected);
+    char text[SHOWN_MAX];
+    parser_refuse(p, cond->from, "unexpected '%s' in '[[': expected %s",
+                  shown(text, cond->from, cond->to), expected);
 }
 
 static enum word_mode operand_mode(const struct shell_word *op)

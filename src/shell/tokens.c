@@ -482,23 +482,26 @@ void skip_newlines(struct parser *p)
         p->now.has_token = false;
 }
 
+const char *shown(char out[static SHOWN_MAX], const char *from, const char *to)
+{
+    enum { ROOM = SHOWN_MAX - 4 };
+    size_t len = 0;
+    for (; from < to && len < ROOM; from++)
+        out[len++] = *from < ' ' || *from > '~' ? '?' : *from;
+    for (int i = 0; from < to && i < 3; i++)
+        out[len++] = '.';
+    out[len] = 0;
+    return out;
+}
+
 _Noreturn void unexpected(struct parser *p, const char *expected)
 {
     const struct token *token = peek(p);
+    char text[SHOWN_MAX];
     if (token->kind == TOKEN_END)
         parser_refuse(p, token->from, "unexpected end: expected %s", expected);
     if (token->kind == TOKEN_NEWLINE)
         parser_refuse(p, token->from, "unexpected end of the line: expected %s", expected);
-    enum { SHOWN = 24 };
-    int len = (int)(token->to - token->from);
-    bool cut = len > SHOWN;
-    char shown[SHOWN + 1];
-    for (int i = 0; i < SHOWN + 1; i++)
-        shown[i] = 0;
-    for (int i = 0; i < (cut ? SHOWN : len); i++) {
-        char c = token->from[i];
-        shown[i] = c < ' ' || c > '~' ? '?' : c;
-    }
-    parser_refuse(p, token->from, "unexpected '%s%s': expected %s", shown, cut ? "…" : "",
-                  expected);
+    parser_refuse(p, token->from, "unexpected '%s': expected %s",
+                  shown(text, token->from, token->to), expected);
 }

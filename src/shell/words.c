@@ -352,8 +352,10 @@ static void scan_group(struct parser *p, struct parts *parts, char op, const cha
                 inner.last && inner.last->kind == SHELL_TEXT ? &inner.last->text : NULL;
             char mark = text && text->len ? text->bytes[text->len - 1] : 0;
             bool glob = mark && op && strchr("?*+@!", mark);
-            if (glob)
+            if (glob) {
                 inner.last->text.len--;
+                inner.last->span.to = parser_place(p, --start);
+            }
             scan_group(p, &inner, glob ? mark : 0, start);
             break;
         }
@@ -444,6 +446,7 @@ static bool scan_parenthesis(struct parser *p, struct parts *parts, enum word_mo
     }
     /* The character before the parenthesis belongs to it; an empty text may be left. */
     last->text.len--;
+    last->span.to = parser_place(p, p->at - 1);
     scan_group(p, parts, last->text.bytes[last->text.len], p->at - 1);
     return true;
 }
