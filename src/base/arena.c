@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_MIN = 4096, ALIGNMENT = _Alignof(max_align_t) };
+enum { BLOCK_MIN = 4096, ALIGNMENT = _Alignof(uint64_t) };
 
 struct arena_block {
     struct arena_block *before;
     size_t size; /* of `data` */
-    _Alignas(max_align_t) unsigned char data[];
+    _Alignas(uint64_t) unsigned char data[];
 };
 
 void arena_init(struct arena *a, const struct allocator *allocator, size_t max_bytes)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -26,13 +27,13 @@ struct arena {
 void arena_init(struct arena *a, const struct allocator *allocator, size_t max_bytes);
 void arena_release(struct arena *a);
 
-/* Zeroed memory, aligned for any type. NULL when out of memory or past the maximum. */
+/* Zeroed memory, aligned for pointers and numbers of 64 bits. NULL when out of memory or past the maximum. */
 void *arena_alloc(struct arena *a, size_t size);
 
 /* The same, for small sizes that are known where it is called: a few instructions mostly. */
 static inline void *arena_take(struct arena *a, size_t size)
 {
-    enum { ALIGNMENT = _Alignof(max_align_t) };
+    enum { ALIGNMENT = _Alignof(uint64_t) };
     size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (rounded > (size_t)(a->end - a->next) || a->failed)
         return arena_alloc(a, size);

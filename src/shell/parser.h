@@ -18,6 +18,7 @@
 #define NACRE_SHELL_PARSER_H
 
 #include <setjmp.h>
+#include <string.h>
 
 #include "shell/chars.h"
 #include "shell/shell.h"
@@ -80,6 +81,7 @@ enum token_kind {
     TOKEN_BRACE_END,
     TOKEN_TEST,
     TOKEN_TEST_END,
+    TOKEN_COUNT,
 };
 
 struct token {
@@ -202,13 +204,32 @@ struct shell_test *parse_test(struct parser *p);
 enum { SHOWN_MAX = 32 };
 /* What stands in the text, safe and short enough for a message. */
 const char *shown(char out[static SHOWN_MAX], const char *from, const char *to);
-const struct token *peek(struct parser *p);
-const struct token *take(struct parser *p); /* valid until the next one is looked at */
-enum token_kind peek_kind(struct parser *p);
+void read_token(struct parser *p);
+static inline const struct token *peek(struct parser *p)
+{
+    if (!p->now.has_token)
+        read_token(p);
+    return &p->now.token;
+}
+static inline enum token_kind peek_kind(struct parser *p)
+{
+    return peek(p)->kind;
+}
+/* Valid until the next one is looked at. */
+static inline const struct token *take(struct parser *p)
+{
+    const struct token *token = peek(p);
+    p->now.has_token = false;
+    p->now.taken_to = token->to;
+    return token;
+}
 _Noreturn void unexpected(struct parser *p, const char *expected);
 void skip_newlines(struct parser *p);
 void skip_blanks(struct parser *p);
-bool is_redirection(enum token_kind kind);
+static inline bool is_redirection(enum token_kind kind)
+{
+    return kind == TOKEN_FD || (kind >= TOKEN_LESS && kind <= TOKEN_DOCUMENT_DASH);
+}
 
 /* The character at `p->at` with continuations before it skipped. */
 static inline void skip_continuations(struct parser *p)
@@ -246,7 +267,13 @@ void scan_document(struct parser *p, struct parts *parts);
 /* '…' behind the opening quote. */
 void scan_single(struct parser *p, struct parts *parts, const char *from);
 void scan_ansi(struct parser *p, struct parts *parts, const char *from);
-bool word_is_text(const struct shell_word *word, const char *text);
+static inline bool word_is_text(const struct shell_word *word, const char *text)
+{
+    const struct shell_part *part = word->parts;
+    size_t len = strlen(text);
+    return part && !part->next && part->kind == SHELL_TEXT && part->text.len == len &&
+           !memcmp(part->text.bytes, text, len);
+}
 
 /* --- dollar.c --- */
 enum quoting { UNQUOTED, IN_DOUBLE, IN_DOCUMENT, IN_LATE };

@@ -9,84 +9,46 @@
 
 /* --- what may stand where --------------------------------------------------------------------- */
 
+#define BIT(kind) (UINT64_C(1) << (kind))
+_Static_assert(TOKEN_COUNT <= 64, "sets of tokens are numbers of 64 bits");
+
 /* Reserved words are such only behind these. */
+static const uint64_t BEFORE_RESERVED =
+    BIT(TOKEN_START) | BIT(TOKEN_NEWLINE) | BIT(TOKEN_SEMICOLON) | BIT(TOKEN_OPEN) |
+    BIT(TOKEN_CLOSE) | BIT(TOKEN_PIPE) | BIT(TOKEN_PIPE_BOTH) | BIT(TOKEN_AMPERSAND) |
+    BIT(TOKEN_AND) | BIT(TOKEN_OR) | BIT(TOKEN_BRACE) | BIT(TOKEN_BRACE_END) | BIT(TOKEN_LET) |
+    BIT(TOKEN_BANG) | BIT(TOKEN_TEST_END) | BIT(TOKEN_DO) | BIT(TOKEN_DONE) | BIT(TOKEN_ELIF) |
+    BIT(TOKEN_ELSE) | BIT(TOKEN_ESAC) | BIT(TOKEN_FI) | BIT(TOKEN_IF) | BIT(TOKEN_CLAUSE_BREAK) |
+    BIT(TOKEN_CLAUSE_FALL) | BIT(TOKEN_CLAUSE_TEST) | BIT(TOKEN_THEN) | BIT(TOKEN_TIME) |
+    BIT(TOKEN_TIME_POSIX) | BIT(TOKEN_TIME_END) | BIT(TOKEN_COPROC) | BIT(TOKEN_UNTIL) |
+    BIT(TOKEN_WHILE);
+
+/* `time` is reserved at fewer places. */
+static const uint64_t BEFORE_TIME =
+    BIT(TOKEN_START) | BIT(TOKEN_SEMICOLON) | BIT(TOKEN_NEWLINE) | BIT(TOKEN_AND) | BIT(TOKEN_OR) |
+    BIT(TOKEN_AMPERSAND) | BIT(TOKEN_WHILE) | BIT(TOKEN_DO) | BIT(TOKEN_UNTIL) | BIT(TOKEN_IF) |
+    BIT(TOKEN_THEN) | BIT(TOKEN_ELIF) | BIT(TOKEN_ELSE) | BIT(TOKEN_BRACE) | BIT(TOKEN_OPEN) |
+    BIT(TOKEN_CLOSE) | BIT(TOKEN_BANG) | BIT(TOKEN_TIME) | BIT(TOKEN_TIME_POSIX) |
+    BIT(TOKEN_TIME_END);
+
+static bool is_one_of(enum token_kind kind, uint64_t set)
+{
+    return set >> kind & 1;
+}
+
 static bool allows_reserved(const struct reading *r)
 {
-    switch (r->last) {
-    case TOKEN_START:
-    case TOKEN_NEWLINE:
-    case TOKEN_SEMICOLON:
-    case TOKEN_OPEN:
-    case TOKEN_CLOSE:
-    case TOKEN_PIPE:
-    case TOKEN_PIPE_BOTH:
-    case TOKEN_AMPERSAND:
-    case TOKEN_AND:
-    case TOKEN_OR:
-    case TOKEN_BRACE:
-    case TOKEN_BRACE_END:
-    case TOKEN_LET:
-    case TOKEN_BANG:
-    case TOKEN_TEST_END:
-    case TOKEN_DO:
-    case TOKEN_DONE:
-    case TOKEN_ELIF:
-    case TOKEN_ELSE:
-    case TOKEN_ESAC:
-    case TOKEN_FI:
-    case TOKEN_IF:
-    case TOKEN_CLAUSE_BREAK:
-    case TOKEN_CLAUSE_FALL:
-    case TOKEN_CLAUSE_TEST:
-    case TOKEN_THEN:
-    case TOKEN_TIME:
-    case TOKEN_TIME_POSIX:
-    case TOKEN_TIME_END:
-    case TOKEN_COPROC:
-    case TOKEN_UNTIL:
-    case TOKEN_WHILE:
-        return true;
-    case TOKEN_WORD:
+    if (r->last == TOKEN_WORD)
         return r->before == TOKEN_COPROC || r->before == TOKEN_FUNCTION;
-    default:
-        return false;
-    }
+    return is_one_of(r->last, BEFORE_RESERVED);
 }
 
-/* `time` is reserved at fewer places than the others. */
 static bool allows_time(const struct reading *r)
 {
-    switch (r->last) {
-    case TOKEN_START:
-    case TOKEN_SEMICOLON:
-    case TOKEN_NEWLINE:
-        return r->before != TOKEN_PIPE;
-    case TOKEN_AND:
-    case TOKEN_OR:
-    case TOKEN_AMPERSAND:
-    case TOKEN_WHILE:
-    case TOKEN_DO:
-    case TOKEN_UNTIL:
-    case TOKEN_IF:
-    case TOKEN_THEN:
-    case TOKEN_ELIF:
-    case TOKEN_ELSE:
-    case TOKEN_BRACE:
-    case TOKEN_OPEN:
-    case TOKEN_CLOSE:
-    case TOKEN_BANG:
-    case TOKEN_TIME:
-    case TOKEN_TIME_POSIX:
-    case TOKEN_TIME_END:
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool is_redirection(enum token_kind kind)
-{
-    return kind == TOKEN_FD || (kind >= TOKEN_LESS && kind <= TOKEN_DOCUMENT_DASH);
+    /* Behind a pipe and a newline it is a word. */
+    bool piped = r->before == TOKEN_PIPE &&
+                 is_one_of(r->last, BIT(TOKEN_START) | BIT(TOKEN_SEMICOLON) | BIT(TOKEN_NEWLINE));
+    return is_one_of(r->last, BEFORE_TIME) && !piped;
 }
 
 /* Where a command's name or an assignment may stand. */
@@ -420,7 +382,7 @@ static void read_word(struct parser *p, struct token *token)
         r->expecting_in++;
 }
 
-static void read_token(struct parser *p)
+void read_token(struct parser *p)
 {
     struct reading *r = &p->now;
     struct token *token = &r->token;
@@ -454,26 +416,6 @@ static void read_token(struct parser *p)
     r->before = r->last;
     r->last = token->kind;
     r->has_token = true;
-}
-
-const struct token *peek(struct parser *p)
-{
-    if (!p->now.has_token)
-        read_token(p);
-    return &p->now.token;
-}
-
-enum token_kind peek_kind(struct parser *p)
-{
-    return peek(p)->kind;
-}
-
-const struct token *take(struct parser *p)
-{
-    const struct token *token = peek(p);
-    p->now.has_token = false;
-    p->now.taken_to = token->to;
-    return token;
 }
 
 void skip_newlines(struct parser *p)

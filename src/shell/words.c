@@ -53,13 +53,6 @@ void parts_add_text(struct parser *p, struct parts *parts, enum shell_part_kind 
     last->span.to = parser_place(p, to);
 }
 
-bool word_is_text(const struct shell_word *word, const char *text)
-{
-    const struct shell_part *part = word->parts;
-    return part && !part->next && part->kind == SHELL_TEXT && part->text.len == strlen(text) &&
-           !memcmp(part->text.bytes, text, part->text.len);
-}
-
 /* --- quotes ----------------------------------------------------------------------------------- */
 
 void scan_single(struct parser *p, struct parts *parts, const char *from)
