@@ -199,6 +199,11 @@ fuzzers:
 	+$(MAKE) --no-print-directory VARIANT=fuzz fuzzers
 endif
 
+$(B)/bench/%: tests/bench/%.c $(call upto,shell)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
 $(B)/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(Q)$(LAUNCH_CC) -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
@@ -235,8 +240,8 @@ soak:
 	+SOAK=10 tests/run
 
 bench:
-	@scripts/deps build bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
+	@scripts/deps build test bench
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell
 	tests/bench/run
 
 lint:

@@ -143,8 +143,9 @@ static void parse_each(struct parser *p, struct shell_command *command)
     if (peek_kind(p) != TOKEN_WORD)
         unexpected(p, "a name");
     command->each.name = take(p)->word;
+    const char *behind_name = p->now.taken_to;
     if (peek_kind(p) == TOKEN_SEMICOLON) {
-        command->each.words = all_arguments(p, peek(p)->from);
+        command->each.words = all_arguments(p, behind_name);
         skip_terminator(p);
         command->each.body = parse_do(p);
         return;
@@ -161,7 +162,7 @@ static void parse_each(struct parser *p, struct shell_command *command)
     } else if (!newline && peek_kind(p) != TOKEN_DO) {
         unexpected(p, "'in' or 'do'");
     } else {
-        command->each.words = all_arguments(p, peek(p)->from);
+        command->each.words = all_arguments(p, behind_name);
     }
     command->each.body = parse_do(p);
 }

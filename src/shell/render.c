@@ -373,6 +373,8 @@ void render_substitution(struct render *r, const struct shell_list *list)
     struct document *documents = r->documents, **tail = r->documents_tail;
     r->documents = NULL;
     r->documents_tail = &r->documents;
+    bool in_array = r->in_array;
+    r->in_array = false;
     r->in_command++;
     buf_append_byte(r->out, '(');
     if (list) {
@@ -390,6 +392,7 @@ void render_substitution(struct render *r, const struct shell_list *list)
     }
     buf_append_byte(r->out, ')');
     r->in_command--;
+    r->in_array = in_array;
     r->documents = documents;
     r->documents_tail = documents ? tail : &r->documents;
 }

@@ -19,6 +19,7 @@ struct render {
     uint32_t out_line;
 
     unsigned in_command; /* within this many $( ) */
+    bool in_array;       /* between the parentheses of an array */
     struct document *documents, **documents_tail;
 };
 

@@ -112,10 +112,16 @@ static void render_quoted(struct render *r, const struct shell_part *part, enum 
         if (!--len)
             return;
     }
-    if (hides_newlines(r, part))
+    if (hides_newlines(r, part)) {
         render_ansi(r->out, bytes, len);
-    else
+    } else if (r->in_array && r->in_command && memchr(bytes, '\'', len)) {
+        /* Within an array in a substitution bash's first look does not see a backslash. */
+        buf_append_byte(r->out, '"');
+        render_escaped(r->out, &(struct shell_text){bytes, (uint32_t)len}, "$`\"\\");
+        buf_append_byte(r->out, '"');
+    } else {
         render_single_quoted(r->out, bytes, len);
+    }
 }
 
 static void render_param(struct render *r, const struct shell_param *param, enum word_place place)
@@ -139,6 +145,8 @@ static void render_param(struct render *r, const struct shell_param *param, enum
 
 static void render_array(struct render *r, const struct shell_assignment *element)
 {
+    bool outer = r->in_array;
+    r->in_array = true;
     buf_append_byte(r->out, '(');
     for (bool first = true; element; element = element->next, first = false) {
         if (!first)
@@ -147,6 +155,7 @@ static void render_array(struct render *r, const struct shell_assignment *elemen
         render_assignment(r, element);
     }
     buf_append_byte(r->out, ')');
+    r->in_array = outer;
 }
 
 void render_parts(struct render *r, const struct shell_part *part, enum word_place place)

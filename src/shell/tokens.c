@@ -376,7 +376,7 @@ static void read_word(struct parser *p, struct token *token)
     if (part && !part->next && part->kind == SHELL_TEXT)
         token->kind = classify(p, part);
     if (token->kind == TOKEN_WORD && command)
-        r->assign_arrays = takes_arrays(token->word);
+        r->assign_arrays |= takes_arrays(token->word);
     if (token->kind == TOKEN_WORD &&
         (r->last == TOKEN_CASE || r->last == TOKEN_SELECT || r->last == TOKEN_FOR))
         r->expecting_in++;

@@ -474,7 +474,7 @@ void scan_word_rest(struct parser *p, struct parts *parts, enum word_mode mode)
             } else if (!p->at[1]) {
                 parser_refuse(p, p->at, "a backslash with nothing behind it");
             } else if (p->now.in_array && p->now.in_command && p->at[1] != ' ' &&
-                       char_is(p->at[1], CHAR_BREAK)) {
+                       char_is(p->at[1], CHAR_WORD_STOP)) {
                 /* Within "$(…)" bash's first look does not see the backslash. */
                 parser_refuse(p, p->at,
                               "a backslash in an array within a substitution: use quotes");

@@ -42,7 +42,8 @@ complains 'a choice that is none' 125 "nacre: run: '--keep' must be one of head,
 nacre run --format xml 'touch ran'
 complains 'a format that is none' 125 "nacre: run: '--format' must be one of *"
 printf 'touch ran\n\ntouch ran \0' | nacre run -
-complains 'a NUL, and where' 126 'nacre: refused: *NUL*line 3, column 11*'
+exits 'a NUL' 126
+like 'and where' "$err" 'nacre: refused: line 3, column 11: a NUL*'
 nacre run - <&-
 complains 'run - without standard input' 125 'nacre: run: standard input is closed*'
 nacre run - < .
@@ -183,7 +184,8 @@ complains 'plan with two' 2 'nacre: plan: *one word*'
 nacre plan -w nowhere x
 complains 'plan without a workspace' 1 "nacre: plan: workspace 'nowhere': *"
 printf 'a\0b' | nacre plan -
-complains 'plan with a NUL' 2 'nacre: plan: *NUL*line 1, column 2*'
+exits 'plan with a NUL' 2
+like 'and where it is' "$err" 'nacre: plan: line 1, column 2: a NUL*'
 nacre status x
 complains 'status with a word' 2 'nacre: status: takes no operands'
 nacre doctor --what

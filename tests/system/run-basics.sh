@@ -24,8 +24,10 @@ prints 'a comment does nothing' ''
 nacre run 'printf "%s\n" "$0" "$#"'
 prints 'the text has no arguments' $'bash\n0'
 nacre run 'if then fi'
-exits 'a syntax error is the command'"'"'s own failure' 2
-like 'bash says so' "$err" '*syntax error*'
+exits 'a text that cannot be read is refused' 126
+is 'with its place and what was expected' "$err" "nacre: refused: line 1, column 4: unexpected 'then': expected a command
+  if then fi
+     ^"
 
 printf 'echo from stdin; cat' | { nacre run -; prints 'run - reads the text' 'from stdin'; }
 printf -- '-x\n' | { nacre run -; exits 'a text that begins with a dash is no option of bash' 127; }
