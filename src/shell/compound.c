@@ -410,9 +410,10 @@ static struct shell_command *parse_simple_coproc(struct parser *p, struct shell_
     struct shell_command *command = parse_simple_from(p, name, from);
     const struct shell_word *second = command->simple.words ? command->simple.words->next : NULL;
     const struct shell_part *part = second ? second->parts : NULL;
-    if (part && !part->next && part->kind == SHELL_TEXT &&
-        shell_is_reserved(part->text.bytes, part->text.len))
-        parser_refuse(p, from, "a reserved word as the first argument of a coprocess");
+    bool text = part && part->kind == SHELL_TEXT;
+    if (text && ((!part->next && shell_is_reserved(part->text.bytes, part->text.len)) ||
+                 (command->redirects && memchr(part->text.bytes, '[', part->text.len))))
+        parser_refuse(p, from, "a reserved word or a '[' in the first argument of a coprocess");
     return command;
 }
 

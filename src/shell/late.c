@@ -104,7 +104,8 @@ static void late_double(struct parser *p, struct parts *parts)
 /* Whether `c` is one of the pair whose count the text around depends on. */
 static bool is_guarded(char guard, char c)
 {
-    return (guard == '(' && (c == '(' || c == ')')) || (guard == '[' && (c == '[' || c == ']'));
+    /* $[…] is written as $((…)), where parentheses count. */
+    return (guard && (c == '(' || c == ')')) || (guard == '[' && (c == '[' || c == ']'));
 }
 
 /*
@@ -212,7 +213,7 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
             if (c == ')' && !parens--)
                 parser_refuse(p, p->at, "a ')' without its '(' in arithmetic");
         }
-        if (!arith && is_guarded(guard, c) && !(kind == LATE_SUBSCRIPT && guard == '['))
+        if (!arith && is_guarded(guard, c) && !(kind == LATE_SUBSCRIPT && (c == '[' || c == ']')))
             parser_refuse(p, p->at, "'%c' in an expansion within arithmetic", c);
         parts_add_text(p, &parts, SHELL_TEXT, p->at, 1, p->at, p->at + 1);
         p->at++;

@@ -461,8 +461,11 @@ static void parse_item_end(struct parser *p, struct shell_item *item)
         item->end = SHELL_END_NEWLINE;
         break;
     default:
-        if (is_behind_document(p))
+        if (is_behind_document(p) && peek_kind(p) != TOKEN_END && peek_kind(p) != TOKEN_CLOSE)
             refuse_behind_document(p);
+        if (is_behind_document(p))
+            parser_refuse(p, p->now.pending->at,
+                          "the body of this here-document is not inside the substitution");
         return;
     }
     take(p);
