@@ -27,7 +27,8 @@ struct arena {
 void arena_init(struct arena *a, const struct allocator *allocator, size_t max_bytes);
 void arena_release(struct arena *a);
 
-/* Zeroed memory, aligned for pointers and numbers of 64 bits. NULL when out of memory or past the maximum. */
+/* Zeroed memory, aligned for pointers and numbers of 64 bits. NULL when out of memory or past the
+ * maximum. */
 void *arena_alloc(struct arena *a, size_t size);
 
 /* The same, for small sizes that are known where it is called: a few instructions mostly. */

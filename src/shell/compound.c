@@ -184,8 +184,10 @@ static void split_head(struct parser *p, struct shell_part *parts, struct shell_
         const char *start = part->text.bytes, *end = start + part->text.len;
         for (const char *at = start; at <= end; at++) {
             if (at < end && (*at == '"' || *at == '\'')) {
-                if (!quote || quote == *at)
-                    quote = quote ? 0 : *at;
+                if (!quote)
+                    quote = *at;
+                else if (quote == *at)
+                    quote = 0;
                 continue;
             }
             if (at < end && *at == '\\') {

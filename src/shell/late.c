@@ -50,9 +50,10 @@ static void check_quoted(struct parser *p, const struct parts *parts, const char
         if (part->kind != SHELL_QUOTED)
             continue;
         for (uint32_t i = 0; i < part->text.len; i++) {
-            char c = part->text.bytes[i],
-                 next = i + 1 < part->text.len ? part->text.bytes[i + 1] : 0;
-            if (c == '`' || c == '\'' || (c == '$' && next && strchr("({['\"", next)))
+            char c = part->text.bytes[i];
+            bool opens = c == '$' && i + 1 < part->text.len && part->text.bytes[i + 1] &&
+                         strchr("({['\"", part->text.bytes[i + 1]);
+            if (c == '`' || c == '\'' || opens)
                 parser_refuse(p, from, "'%c' in quotes within the pattern of a quoted expansion",
                               c);
         }
@@ -119,7 +120,8 @@ static void check_pairs(struct parser *p, const char *from, const char *to)
         if (*at == '\\') {
             at++;
         } else if (*at == '\'') {
-            at = memchr(at + 1, '\'', (size_t)(to - at - 1));
+            for (at++; at < to && *at != '\''; at++)
+                ;
         } else if (*at == '"') {
             for (at++; at < to && *at != '"'; at++)
                 at += *at == '\\';
@@ -131,7 +133,7 @@ static void check_pairs(struct parser *p, const char *from, const char *to)
         } else if (*at == ')' && !count--) {
             parser_refuse(p, at, "a ')' without its '(' in a command within arithmetic");
         }
-        if (!at || at >= to)
+        if (at >= to)
             parser_refuse(p, from, "quotes that do not pair within arithmetic");
     }
     if (count)

@@ -232,8 +232,9 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
             p->now.leading_redirects = p->now.more_assignments = false;
             take(p);
         } else if (token->kind == TOKEN_ASSIGNMENT && command->simple.words) {
-            *words = word_of_assignment(p, token->assignment, token->from);
-            words = &(*words)->next;
+            struct shell_word *word = word_of_assignment(p, token->assignment, token->from);
+            *words = word;
+            words = &word->next;
             take(p);
         } else if (token->kind == TOKEN_ASSIGNMENT) {
             *assignments = token->assignment;
@@ -595,7 +596,9 @@ void shell_error_show(const struct shell_error *error, const char *text, size_t 
     buf_append_text(out, "  ");
     for (size_t i = from; i < to; i++) {
         char c = text[i];
-        buf_append_byte(out, ((unsigned char)c < ' ' && c != '\t') || c == 127 ? '?' : c);
+        if (((unsigned char)c < ' ' && c != '\t') || c == 127)
+            c = '?';
+        buf_append_byte(out, c);
     }
     buf_append_text(out, "\n  ");
     for (size_t i = from; i < at; i++) {

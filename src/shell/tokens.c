@@ -428,8 +428,12 @@ const char *shown(char out[static SHOWN_MAX], const char *from, const char *to)
 {
     enum { ROOM = SHOWN_MAX - 4 };
     size_t len = 0;
-    for (; from < to && len < ROOM; from++)
-        out[len++] = *from < ' ' || *from > '~' ? '?' : *from;
+    for (; from < to && len < ROOM; from++) {
+        bool plain = *from >= ' ' && *from <= '~';
+        out[len++] = '?';
+        if (plain)
+            out[len - 1] = *from;
+    }
     for (int i = 0; from < to && i < 3; i++)
         out[len++] = '.';
     out[len] = 0;

@@ -57,9 +57,11 @@ void parts_add_text(struct parser *p, struct parts *parts, enum shell_part_kind 
 
 void scan_single(struct parser *p, struct parts *parts, const char *from)
 {
-    const char *close = memchr(p->at, '\'', (size_t)(p->end - p->at));
-    if (!close)
-        parser_refuse(p, from, "no ' closes this");
+    const char *close = p->at;
+    while (*close != '\'') {
+        if (!*close++)
+            parser_refuse(p, from, "no ' closes this");
+    }
     parts_add_text(p, parts, SHELL_QUOTED, p->at, (size_t)(close - p->at), from, close + 1);
     p->at = close + 1;
 }
@@ -277,6 +279,7 @@ static void add_double(struct parser *p, struct parts *parts, const char *from)
 static void check_group_end(struct parser *p, const char *open, const char *close)
 {
     unsigned count = 0;
+    bool escapes;
     for (const char *at = open; at < close; at++) {
         switch (*at) {
         case '(':
@@ -290,12 +293,9 @@ static void check_group_end(struct parser *p, const char *open, const char *clos
             at++;
             break;
         case '\'':
-            if (at[-1] == '$') {
-                for (at++; at < close && *at != '\''; at++)
-                    at += *at == '\\';
-            } else {
-                at = memchr(at + 1, '\'', (size_t)(close - at - 1));
-            }
+            escapes = at[-1] == '$';
+            for (at++; at < close && *at != '\''; at++)
+                at += escapes && *at == '\\';
             break;
         case '"':
             for (at++; at < close && *at != '"'; at++) {
@@ -309,7 +309,7 @@ static void check_group_end(struct parser *p, const char *open, const char *clos
         default:
             break;
         }
-        if (!at || at >= close)
+        if (at >= close)
             parser_refuse(p, open, "quotes that do not end within a pattern's parentheses");
     }
     if (count != 1)
@@ -343,13 +343,12 @@ static void scan_group(struct parser *p, struct parts *parts, char op, const cha
         case '(': {
             const struct shell_text *text =
                 inner.last && inner.last->kind == SHELL_TEXT ? &inner.last->text : NULL;
-            char mark = text && text->len ? text->bytes[text->len - 1] : 0;
-            bool glob = mark && op && strchr("?*+@!", mark);
-            if (glob) {
-                inner.last->text.len--;
+            char mark = 0;
+            if (op && text && text->len && strchr("?*+@!", text->bytes[text->len - 1])) {
+                mark = text->bytes[--inner.last->text.len];
                 inner.last->span.to = parser_place(p, --start);
             }
-            scan_group(p, &inner, glob ? mark : 0, start);
+            scan_group(p, &inner, mark, start);
             break;
         }
         case '\'':

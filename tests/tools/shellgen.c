@@ -221,7 +221,7 @@ static const struct row rows[] = {
     {"function", SAFE, 1,
      "{«s»f«n»«_»()«nb»«fbody»«sredir?»«sep»f«n»«args*»«end»}"
      "¦{«s»function«s»f«n»«ks»{«ks»«flist»«end»}«sep»f«n»«args+»«end»}"
-     "¦{«s»function f«n» ()«nb»«fbody»«sep»f«n»«args*»«sredir?»«end»declare -f f«n»«end»}"},
+     "¦{«s»function f«n» ()«nb»«fbody»«sep»f«n»«args*»«sredir?»«end»declare -F f«n»«end»}"},
     {"fbody", SAFE, 1,
      "{«ks»«flist»«end»}¦(«flist»)¦{ local x=«word»«sep»«flist»«end»}¦«compound»"},
     {"flist", SAFE, 1, "echo $# \"$@\" $LINENO«sep»«list»¦«list»¦«list»«sep»return 3"},
@@ -538,7 +538,7 @@ static void emit_heredoc(struct generator *g, int depth)
     emit(g, p.strip ? "<<-" : "<<", p.strip ? 3 : 2);
     emit_raw(g, percent(20) ? " " : "");
     for (const char *s = spelling; *s != '\0'; s++)
-        emit_raw(g, (char[]){*s == '%' ? p.suffix : *s, '\0'});
+        emit_raw(g, *s == '%' ? (char[]){p.suffix, '\0'} : (char[]){*s, '\0'});
     g->pending[g->pending_count++] = p;
 }
 
@@ -590,8 +590,10 @@ static void add_reference(const char *name, size_t len)
 {
     char last = name[len - 1];
     bool repeated = len > 1 && strchr("?*+", last) != NULL;
-    add_item(
-        (struct item){.rule = intern_rule(name, len - repeated), .repeat = repeated ? last : 0});
+    struct item item = {.rule = intern_rule(name, len - repeated)};
+    if (repeated)
+        item.repeat = last;
+    add_item(item);
 }
 
 static void add_items(const char *text, const char *end)
