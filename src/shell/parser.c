@@ -205,7 +205,10 @@ static struct shell_word *word_of_assignment(struct parser *p,
         else
             parts_add(&parts, part);
     }
-    parts.first->span = word->span = assignment->span;
+    word->span = assignment->span;
+    parts.first->span = (struct shell_span){assignment->span.from, assignment->value.span.from};
+    if (!parts.first->next)
+        parts.first->span.to = assignment->span.to;
     word->parts = parts.first;
     return word;
 }
@@ -226,7 +229,7 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
 
     for (;;) {
         const struct token *token = peek(p);
-        if (token->kind == TOKEN_WORD) {
+        if (token->kind == TOKEN_WORD && token->word) {
             *words = token->word;
             words = &token->word->next;
             p->now.leading_redirects = p->now.more_assignments = false;

@@ -535,7 +535,8 @@ static void emit_heredoc(struct generator *g, int depth)
                         .quoted = strpbrk(spelling, "'\"\\") != NULL,
                         .strip = percent(30),
                         .depth = depth};
-    emit(g, p.strip ? "<<-" : "<<", p.strip ? 3 : 2);
+    const char *operator= p.strip ? "<<-" : "<<";
+    emit(g, operator, strlen(operator));
     emit_raw(g, percent(20) ? " " : "");
     for (const char *s = spelling; *s != '\0'; s++)
         emit_raw(g, *s == '%' ? (char[]){p.suffix, '\0'} : (char[]){*s, '\0'});
