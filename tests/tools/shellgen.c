@@ -473,6 +473,14 @@ static void emit_raw(struct generator *g, const char *s)
     g->raw--;
 }
 
+/* NUL stands for nothing. */
+static void emit_byte(struct generator *g, char byte)
+{
+    g->raw++;
+    emit(g, &byte, byte != '\0');
+    g->raw--;
+}
+
 static int find_rule(const char *name, size_t len)
 {
     for (int i = 0; i < rule_count; i++) {
@@ -496,7 +504,7 @@ static void emit_body(struct generator *g, struct pending p)
     if (p.strip && percent(50))
         emit_raw(g, "\t");
     emit_raw(g, p.delimiter);
-    emit_raw(g, (char[]){p.suffix, '\0'});
+    emit_byte(g, p.suffix);
     emit_raw(g, "\n");
 }
 
@@ -539,7 +547,10 @@ static void emit_heredoc(struct generator *g, int depth)
     emit(g, operator, strlen(operator));
     emit_raw(g, percent(20) ? " " : "");
     for (const char *s = spelling; *s != '\0'; s++)
-        emit_raw(g, *s == '%' ? (char[]){p.suffix, '\0'} : (char[]){*s, '\0'});
+        if (*s == '%')
+            emit_byte(g, p.suffix);
+        else
+            emit_byte(g, *s);
     g->pending[g->pending_count++] = p;
 }
 
