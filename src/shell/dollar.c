@@ -179,9 +179,13 @@ static bool scan_expansion(struct parser *p, struct shell_param *param, enum quo
         p->at = behind(p->at);
         return true;
     }
-    if (*p->at == '@' && p->at[1] && strchr("QEPAaKkUuL", p->at[1]) && p->at[2] == '}') {
-        param->op = (struct shell_text){p->at, 2};
-        p->at += 2;
+    const char *letter = behind(p->at);
+    if (*p->at == '@' && *letter && strchr("QEPAaKkUuL", *letter) && *behind(letter) == '}') {
+        char *name = parser_alloc(p, 2);
+        name[0] = '@';
+        name[1] = *letter;
+        param->op = (struct shell_text){name, 2};
+        p->at = behind(letter);
         return true;
     }
     const char *operator= p->at;

@@ -133,6 +133,16 @@ static const struct {
     {TOKEN_DOCUMENT_DASH, SHELL_REDIRECT_DOCUMENT, 0},
 };
 
+/* >&3- closes 3 behind it; bash takes any - at the end for that one, also of $- or a quoted one. */
+static void check_move(struct parser *p, const struct token *target)
+{
+    const struct shell_part *last = target->word->parts;
+    while (last && last->next)
+        last = last->next;
+    if (target->to[-1] == '-' && (!last || last->kind != SHELL_TEXT))
+        parser_refuse(p, target->from, "a '-' that bash would take for the end of '>&N-'");
+}
+
 static struct shell_redirect *parse_redirect(struct parser *p)
 {
     struct shell_redirect *redirect = parser_alloc(p, sizeof(*redirect));
@@ -161,6 +171,8 @@ static struct shell_redirect *parse_redirect(struct parser *p)
                                                .parts = parts.first};
     } else if (target->kind == TOKEN_WORD) {
         redirect->target = *target->word;
+        if (redirect->kind == SHELL_REDIRECT_DUP_IN || redirect->kind == SHELL_REDIRECT_DUP_OUT)
+            check_move(p, target);
     } else {
         unexpected(p, redirect->kind == SHELL_REDIRECT_DOCUMENT ? "a here-document's delimiter"
                                                                 : "the target of a redirection");

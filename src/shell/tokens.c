@@ -382,6 +382,11 @@ static void read_word(struct parser *p, struct token *token)
         r->expecting_in++;
 }
 
+static bool is_duplication(enum token_kind kind)
+{
+    return kind == TOKEN_DUP_IN || kind == TOKEN_DUP_OUT;
+}
+
 void read_token(struct parser *p)
 {
     struct reading *r = &p->now;
@@ -400,7 +405,7 @@ void read_token(struct parser *p)
         r->assign_arrays = false;
         token->to = p->at + 1;
         end_of_line(p);
-    } else if (c == '-' && (r->last == TOKEN_DUP_IN || r->last == TOKEN_DUP_OUT)) {
+    } else if (c == '-' && is_duplication(r->last)) {
         token->kind = TOKEN_DASH;
         p->at++;
     } else if (c == '(' && behind(p->at)[0] == '(' &&
@@ -408,7 +413,7 @@ void read_token(struct parser *p)
         read_let(p, token);
     } else if (char_is(c, CHAR_BREAK) && !((c == '<' || c == '>') && behind(p->at)[0] == '(')) {
         read_operator(p, token);
-    } else if (r->last == TOKEN_DUP_IN || r->last == TOKEN_DUP_OUT || !read_fd(p, token)) {
+    } else if ((char_is(c, CHAR_DIGIT) && is_duplication(r->last)) || !read_fd(p, token)) {
         read_word(p, token);
     }
     if (!token->to)

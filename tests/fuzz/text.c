@@ -18,7 +18,7 @@ static void check_json(const char *bytes, size_t len)
     struct json j;
     buf_init(&out, &allocator_libc, 64 << 20);
     json_init_buf(&j, &out);
-    json_string(&j, bytes, len);
+    json_bytes(&j, bytes, len);
     if (json_finish(&j) < 0 || !utf8_valid(out.data, out.len) || out.data[0] != '"' ||
         out.data[out.len - 1] != '"')
         abort();

@@ -2,66 +2,157 @@
  * compare TEXTS ANSWERS [RENDERED]: nacre's reading of each text against bash's own tree.
  *
  * TEXTS are the frames that the oracle was asked, ANSWERS what it said. With RENDERED the canonical
- * text of every accepted text is written there as frames, for a second round: bash's tree of the
- * rendering must be bash's tree of the text.
+ * text of every accepted text is written there as frames, and an empty frame for any other.
  *
- * Prints one line for each text on which the two differ, and the sums. Exits with 1 if a text was
- * accepted that bash refuses or reads otherwise.
+ * compare --trees ANSWERS AGAIN TEXTS: bash's trees of the texts against those of their renderings.
+ *
+ * ANSWERS are the oracle's to TEXTS, AGAIN those to RENDERED, both with -l. The line numbers of
+ * simple commands are compared, too.
+ *
+ * compare --ran TEXTS TRACES: what ran against what the tree has.
+ *
+ * TRACES has a frame for each text: what bash wrote with `set -x` and a PS4 that begins with the
+ * byte 0x1e. Every command in it must be one that shell_each_command finds. Left out are what is
+ * no simple command ([[ ]], (( )), the heads of for, select and case) and assignments; so a command
+ * whose name looks like one of these is not seen. A text with a command whose name is not known
+ * predicts any command.
+ *
+ * Prints some lines for each text on which the two differ, and the sums. Exits with 1 if a text was
+ * accepted that bash refuses, if one was read otherwise, or if a command ran that was not foreseen.
  *
  * bash keeps words as text. Each such word is read by nacre's own reader and written in canonical
  * form, as nacre's are, so that `x` and $(x) or "a" and 'a' are the same.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shell/parser.h"
-#include "shell/render.h"
+
+static _Noreturn void die(const char *message)
+{
+    fprintf(stderr, "compare: %s\n", message);
+    exit(2);
+}
+
+/* A buffer that failed would be equal to any other that did. */
+static void buf_start(struct buf *buf)
+{
+    buf_init(buf, &allocator_libc, SIZE_MAX / 4);
+}
+
+static void buf_finish(struct buf *buf)
+{
+    if (buf->failed)
+        die("out of memory");
+    buf_release(buf);
+}
 
 /* --- nacre's tree in the oracle's form -------------------------------------------------------- */
 
 static void put_list(struct buf *out, const struct shell_list *list);
-static void put_command(struct buf *out, const struct shell_command *command, bool last);
+static void put_command(struct buf *out, const struct shell_command *command);
+static void put_parts(struct buf *out, const struct shell_part *part);
 
-static void put_parts(struct buf *out, const struct shell_part *part, enum word_place place)
+static unsigned in_substitution;
+
+static void put_text(struct buf *out, const char *kind, const char *bytes, size_t len)
 {
-    struct buf text;
-    buf_init(&text, &allocator_libc, SIZE_MAX);
-    struct render r = {.out = &text};
-    r.documents_tail = &r.documents;
-    arena_init(&r.arena, &allocator_libc, SIZE_MAX);
-    render_parts(&r, part, place);
-    buf_append_format(out, "%zu:", text.len);
-    buf_append(out, text.data, text.len);
-    arena_release(&r.arena);
-    buf_release(&text);
+    buf_append_format(out, "%s%zu:", kind, len);
+    buf_append(out, bytes, len);
+}
+
+static void put_subscript(struct buf *out, bool there, const struct shell_part *subscript)
+{
+    if (there) {
+        buf_append_text(out, " [");
+        put_parts(out, subscript);
+        buf_append_byte(out, ']');
+    }
+}
+
+static void put_assignment(struct buf *out, const struct shell_assignment *assignment)
+{
+    buf_append_byte(out, 'a');
+    put_text(out, "", assignment->name.bytes, assignment->name.len);
+    put_subscript(out, assignment->has_subscript, assignment->subscript);
+    buf_append_text(out, assignment->append ? "+=" : "=");
+    put_parts(out, assignment->value.parts);
+}
+
+static void put_param(struct buf *out, const struct shell_param *param)
+{
+    buf_append_format(out, "(param%s%s%s ", param->length ? " length" : "",
+                      param->indirect ? " indirect" : "", param->bad ? " bad" : "");
+    put_text(out, "", param->name.bytes, param->name.len);
+    put_subscript(out, param->has_subscript, param->subscript);
+    put_text(out, " ", param->op.bytes, param->op.len);
+    put_parts(out, param->operand);
+    buf_append_byte(out, ')');
+}
+
+/* A run of parts that are all text, or all quoted text, is one. */
+static const struct shell_part *put_texts(struct buf *out, const struct shell_part *part)
+{
+    size_t len = 0;
+    const struct shell_part *end = part;
+    for (; end && end->kind == part->kind; end = end->next)
+        len += end->text.len;
+    buf_append_format(out, part->kind == SHELL_TEXT ? " %zu:" : " quoted %zu:", len);
+    for (; part != end; part = part->next)
+        buf_append(out, part->text.bytes, part->text.len);
+    return end;
+}
+
+static void put_parts(struct buf *out, const struct shell_part *part)
+{
+    while (part) {
+        switch (part->kind) {
+        case SHELL_TEXT:
+        case SHELL_QUOTED:
+            part = put_texts(out, part);
+            continue;
+        case SHELL_DOUBLE:
+            buf_append_text(out, "(double");
+            put_parts(out, part->parts);
+            break;
+        case SHELL_PARAM:
+            put_param(out, part->param);
+            part = part->next;
+            continue;
+        case SHELL_ARITH:
+            buf_append_text(out, "($((");
+            put_parts(out, part->parts);
+            break;
+        case SHELL_COMMAND:
+        case SHELL_PROCESS:
+            buf_append_format(out, "(%c ", part->kind == SHELL_PROCESS ? part->op : '$');
+            in_substitution++;
+            put_list(out, part->list);
+            in_substitution--;
+            break;
+        case SHELL_EXTGLOB:
+            buf_append_format(out, "(glob %c", part->op ? part->op : '-');
+            put_parts(out, part->parts);
+            break;
+        case SHELL_ARRAY:
+            buf_append_text(out, "(array");
+            for (const struct shell_assignment *each = part->elements; each; each = each->next) {
+                buf_append_byte(out, ' ');
+                put_assignment(out, each);
+            }
+            break;
+        }
+        buf_append_byte(out, ')');
+        part = part->next;
+    }
 }
 
 static void put_word(struct buf *out, const struct shell_word *word)
 {
     buf_append_byte(out, 'w');
-    put_parts(out, word->parts, PLACE_WORD);
-}
-
-static void put_text(struct buf *out, char kind, const char *bytes, size_t len)
-{
-    buf_append_format(out, "%c%zu:", kind, len);
-    buf_append(out, bytes, len);
-}
-
-static void put_assignment(struct buf *out, const struct shell_assignment *assignment)
-{
-    struct buf text;
-    buf_init(&text, &allocator_libc, SIZE_MAX);
-    struct render r = {.out = &text};
-    r.documents_tail = &r.documents;
-    arena_init(&r.arena, &allocator_libc, SIZE_MAX);
-    render_assignment(&r, assignment);
-    put_text(out, 'a', text.data, text.len);
-    arena_release(&r.arena);
-    buf_release(&text);
+    put_parts(out, word->parts);
 }
 
 static void put_words(struct buf *out, const struct shell_word *word)
@@ -118,6 +209,12 @@ static void put_duplicate(struct buf *out, const struct shell_redirect *each, co
     }
 }
 
+static void put_document(struct buf *out, const struct shell_part *parts)
+{
+    buf_append_byte(out, 'd');
+    put_parts(out, parts);
+}
+
 static void put_redirects(struct buf *out, const struct shell_redirect *each)
 {
     static const char *const OPERATORS[] = {
@@ -140,11 +237,12 @@ static void put_redirects(struct buf *out, const struct shell_redirect *each)
         }
         buf_append_format(out, "(r %s %s ", OPERATORS[each->kind], fd);
         if (each->kind == SHELL_REDIRECT_DOCUMENT) {
-            buf_append_text(out, each->quoted ? "quoted d" : "expand d");
-            if (each->quoted && each->target.parts)
-                put_text(out, 0, each->target.parts->text.bytes, each->target.parts->text.len);
+            const struct shell_part *body = each->target.parts;
+            buf_append_text(out, each->quoted ? "quoted " : "expand ");
+            if (each->quoted)
+                put_text(out, "d", body ? body->text.bytes : "", body ? body->text.len : 0);
             else
-                put_parts(out, each->target.parts, PLACE_DOCUMENT);
+                put_document(out, body);
         } else {
             put_word(out, &each->target);
         }
@@ -162,10 +260,10 @@ static void put_test(struct buf *out, const struct shell_test *test)
         buf_append_text(out, "(not ");
     buf_append_text(out, NAMES[test->kind]);
     if (test->kind == SHELL_TEST_WORD) {
-        buf_append_text(out, " w2:-n");
+        buf_append_text(out, " w 2:-n");
     } else if (test->op.len) {
         buf_append_byte(out, ' ');
-        put_text(out, 'w', test->op.bytes, test->op.len);
+        put_text(out, "w ", test->op.bytes, test->op.len);
     }
     for (int i = 0; i < 2; i++) {
         const struct shell_test *inner = i ? test->right : test->left;
@@ -179,17 +277,24 @@ static void put_test(struct buf *out, const struct shell_test *test)
     buf_append_text(out, test->negated ? "))" : ")");
 }
 
-static void put_empty_or(struct buf *out, const struct shell_part *parts, const char *empty)
+static void put_late(struct buf *out, const struct shell_part *parts)
 {
-    if (parts) {
-        buf_append_text(out, " s");
-        put_parts(out, parts, PLACE_LATE);
-    } else {
-        buf_append_format(out, " s%zu:%s", strlen(empty), empty);
-    }
+    buf_append_byte(out, 's');
+    put_parts(out, parts);
 }
 
-static void put_command(struct buf *out, const struct shell_command *command, bool last)
+/* Where bash prints commands anew, a function's body gets braces. */
+static void put_body(struct buf *out, const struct shell_command *body)
+{
+    bool braces = in_substitution && body->kind != SHELL_GROUP;
+    if (braces)
+        buf_append_text(out, "(group ");
+    put_command(out, body);
+    if (braces)
+        buf_append_byte(out, ')');
+}
+
+static void put_command(struct buf *out, const struct shell_command *command)
 {
     switch (command->kind) {
     case SHELL_SIMPLE:
@@ -228,18 +333,18 @@ static void put_command(struct buf *out, const struct shell_command *command, bo
         buf_append_text(out, command->kind == SHELL_FOR ? "(for " : "(select ");
         put_word(out, command->each.name);
         buf_append_text(out, " (in");
-        if (command->each.has_words)
-            put_words(out, command->each.words);
-        else
-            buf_append_text(out, " w6:\"${@}\"");
+        put_words(out, command->each.words);
         buf_append_text(out, ") ");
         put_list(out, command->each.body);
         break;
     case SHELL_FOR_ARITH:
         buf_append_text(out, "(cfor");
-        put_empty_or(out, command->arith_loop.init, "1");
-        put_empty_or(out, command->arith_loop.test, "1");
-        put_empty_or(out, command->arith_loop.step, "1");
+        for (int i = 0; i < 3; i++) {
+            buf_append_byte(out, ' ');
+            put_late(out, i == 0   ? command->arith_loop.init
+                          : i == 1 ? command->arith_loop.test
+                                   : command->arith_loop.step);
+        }
         buf_append_byte(out, ' ');
         put_list(out, command->arith_loop.body);
         break;
@@ -265,20 +370,20 @@ static void put_command(struct buf *out, const struct shell_command *command, bo
         buf_append_text(out, "(function ");
         put_word(out, command->function.name);
         buf_append_byte(out, ' ');
-        put_command(out, command->function.body, true);
+        put_body(out, command->function.body);
         break;
     case SHELL_COPROC:
-        buf_append_text(out, "(coproc w");
+        buf_append_text(out, "(coproc ");
         if (command->coproc.name)
-            put_parts(out, command->coproc.name->parts, PLACE_WORD);
+            put_word(out, command->coproc.name);
         else
-            buf_append_text(out, "6:COPROC");
+            buf_append_text(out, "w 6:COPROC");
         buf_append_byte(out, ' ');
-        put_command(out, command->coproc.body, true);
+        put_command(out, command->coproc.body);
         break;
     case SHELL_LET:
-        buf_append_text(out, "(arith s");
-        put_parts(out, command->expression, PLACE_LATE);
+        buf_append_text(out, "(arith ");
+        put_late(out, command->expression);
         break;
     case SHELL_TEST:
         buf_append_text(out, "(cond ");
@@ -286,8 +391,6 @@ static void put_command(struct buf *out, const struct shell_command *command, bo
         break;
     }
     put_redirects(out, command->redirects);
-    if (command->error_too && !last)
-        buf_append_text(out, " (r >& 2 1)");
     buf_append_byte(out, ')');
 }
 
@@ -307,7 +410,7 @@ static void put_pipeline(struct buf *out, const struct shell_pipeline *pipeline)
         close++;
     }
     for (const struct shell_command *each = pipeline->commands; each; each = each->next) {
-        put_command(out, each, false);
+        put_command(out, each);
         if (each->next)
             buf_append_byte(out, ' ');
     }
@@ -318,13 +421,13 @@ static void put_pipeline(struct buf *out, const struct shell_pipeline *pipeline)
 static void put_item(struct buf *out, const struct shell_item *item)
 {
     /* A chain to the left: the last operator is the outermost. */
-    unsigned count = 0;
-    const struct shell_pipeline *ops[4096];
-    for (const struct shell_pipeline *each = item->pipelines; each->next && count < 4096;
-         each = each->next)
-        ops[count++] = each;
-    for (unsigned i = count; i-- > 0;)
-        buf_append_text(out, ops[i]->or_next ? "(or " : "(and ");
+    struct buf ops;
+    buf_start(&ops);
+    for (const struct shell_pipeline *each = item->pipelines; each->next; each = each->next)
+        buf_append_byte(&ops, each->or_next ? '|' : '&');
+    for (size_t i = ops.len; i-- > 0;)
+        buf_append_text(out, ops.data[i] == '|' ? "(or " : "(and ");
+    buf_finish(&ops);
     unsigned n = 0;
     for (const struct shell_pipeline *each = item->pipelines; each; each = each->next, n++) {
         if (n)
@@ -354,6 +457,12 @@ static void put_list(struct buf *out, const struct shell_list *list)
 
 /* --- bash's tree with its words in canonical form --------------------------------------------- */
 
+/*
+ * A word has a command that bash printed so that nobody can read it, bash neither: a here-document
+ * in a list (`a <<E && b`), `time` without a command. Such a text cannot be compared.
+ */
+static bool misprinted;
+
 enum piece { PIECE_WORD, PIECE_ASSIGNMENT, PIECE_LATE, PIECE_BODY };
 
 /* Reads one word of bash's by itself. */
@@ -367,13 +476,19 @@ static bool read_piece(struct buf *out, enum piece piece, const char *bytes, siz
     char *volatile text = malloc(len + 2);
     bool volatile ok = false;
     size_t before = out->len;
-    memcpy(text, bytes, len);
+    /* bash puts a byte 1 before each 1 and 127. */
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (bytes[i] == 1 && i + 1 < len && (bytes[i + 1] == 1 || bytes[i + 1] == 127))
+            i++;
+        text[n++] = bytes[i];
+    }
+    len = n;
     memcpy(text + len, piece == PIECE_LATE ? ")" : "\0", 2);
     p.source = p.text = p.at = text;
     p.end = text + len + (piece == PIECE_LATE);
     p.now.last = TOKEN_START;
     p.now.pending_tail = &p.now.pending;
-    p.extglob = mode == WORD_PATTERN;
     if (!setjmp(p.refused)) {
         struct parts parts = {0};
         struct shell_assignment *assignment;
@@ -387,26 +502,21 @@ static bool read_piece(struct buf *out, enum piece piece, const char *bytes, siz
             p.now.assign_arrays = true;
             scan_word_rest(&p, &parts, mode);
             ok = p.at == p.end;
-            if (ok) {
-                buf_append_byte(out, 'w');
-                put_parts(out, parts.first, PLACE_WORD);
-            }
+            if (ok)
+                put_word(out, &(struct shell_word){.parts = parts.first});
             break;
         case PIECE_LATE:
             parts.first = scan_late(&p, LATE_ARITH, p.at);
             ok = p.at + 1 == p.end;
-            if (ok) {
-                buf_append_byte(out, 's');
-                put_parts(out, parts.first, PLACE_LATE);
-            }
+            if (ok)
+                put_late(out, parts.first);
             break;
         case PIECE_BODY:
+            p.now.in_document = true;
             scan_document(&p, &parts);
             ok = p.at == p.end;
-            if (ok) {
-                buf_append_byte(out, 'd');
-                put_parts(out, parts.first, PLACE_DOCUMENT);
-            }
+            if (ok)
+                put_document(out, parts.first);
             break;
         }
     }
@@ -417,36 +527,50 @@ static bool read_piece(struct buf *out, enum piece piece, const char *bytes, siz
     return ok;
 }
 
-static void put_bash_piece(struct buf *out, char kind, const char *bytes, size_t len)
+static void put_bash_piece(struct buf *out, char kind, const char *bytes, size_t len, bool regex)
 {
     static const enum word_mode MODES[] = {WORD_PLAIN, WORD_PATTERN, WORD_REGEX};
     enum piece piece = kind == 'a'   ? PIECE_ASSIGNMENT
                        : kind == 's' ? PIECE_LATE
                        : kind == 'd' ? PIECE_BODY
                                      : PIECE_WORD;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = regex ? 2 : 0; i < 3; i++) {
         if (read_piece(out, piece, bytes, len, MODES[i]))
             return;
     }
-    put_text(out, kind, bytes, len);
+    if (memmem(bytes, len, "$(", 2) || memmem(bytes, len, "<(", 2) || memmem(bytes, len, ">(", 2))
+        misprinted = true;
+    put_text(out, (char[]){kind, ' ', 0}, bytes, len);
 }
 
-/* Copies the dump, each word in canonical form. */
-static void put_bash(struct buf *out, const char *at, const char *end)
+static bool ends_with(const struct buf *out, const char *end)
+{
+    size_t len = strlen(end);
+    return out->len >= len && !memcmp(out->data + out->len - len, end, len);
+}
+
+/* Copies the dump, each word in canonical form; the lines of simple commands go to `lines`. */
+static void put_bash(struct buf *out, struct buf *lines, const char *at, const char *end)
 {
     bool document = false;
-    char quoted = 0;
+    unsigned regex_in = 0;
+    misprinted = false;
     while (at < end) {
         bool starts = strchr("wasd", *at) && at + 1 < end && at[1] >= '0' && at[1] <= '9';
         if (!starts) {
+            if (!strncmp(at, "(simple@", 8)) {
+                buf_append_text(out, "(simple");
+                for (at += 8; char_is(*at, CHAR_DIGIT); at++)
+                    buf_append_byte(lines, *at);
+                buf_append_byte(lines, ' ');
+                continue;
+            }
             if (!strncmp(at, "(r <<- ", 7) || !strncmp(at, "(r << ", 6)) {
                 buf_append_text(out, "(r << ");
                 at += at[5] == '-' ? 7 : 6;
                 document = true;
                 continue;
             }
-            if (document && !strncmp(at, "quoted ", 7))
-                quoted = 1;
             buf_append_byte(out, *at++);
             continue;
         }
@@ -459,18 +583,25 @@ static void put_bash(struct buf *out, const char *at, const char *end)
             /* The delimiter is not part of the comparison, the body is. */
             document = false;
             const char *mode = at + 1;
-            quoted = *mode == 'q';
-            buf_append_text(out, quoted ? "quoted d" : "expand ");
+            bool quoted = *mode == 'q';
+            buf_append_text(out, quoted ? "quoted " : "expand ");
             at = mode + 7 + 1;
             size_t body = strtoul(at, &colon, 10);
             if (quoted)
-                put_text(out, 0, colon + 1, body);
+                put_text(out, "d", colon + 1, body);
             else
-                put_bash_piece(out, 'd', colon + 1, body);
+                put_bash_piece(out, 'd', colon + 1, body, false);
             at = colon + 1 + body;
             continue;
         }
-        put_bash_piece(out, kind, bytes, len);
+        /* Behind =~ come two words, of which the second is a regular expression. */
+        bool regex = regex_in == 1;
+        regex_in -= regex_in > 0;
+        if (len == 2 && !memcmp(bytes, "=~", 2) && ends_with(out, "(binary "))
+            regex_in = 2;
+        if (ends_with(out, "(coproc ")) /* its name is kept as a string */
+            kind = 'w';
+        put_bash_piece(out, kind, bytes, len, regex);
     }
 }
 
@@ -481,14 +612,22 @@ struct file {
     size_t len, at;
 };
 
+static char *copy_of(const char *bytes, size_t len)
+{
+    char *copy = malloc(len + 1);
+    if (!copy)
+        die("out of memory");
+    memcpy(copy, bytes, len);
+    copy[len] = 0;
+    return copy;
+}
+
 static struct file read_file(const char *path)
 {
     struct file file = {0};
     FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        fprintf(stderr, "compare: %s: %s\n", path, strerror(errno));
-        exit(2);
-    }
+    if (!stream)
+        die(path);
     fseek(stream, 0, SEEK_END);
     file.len = (size_t)ftell(stream);
     rewind(stream);
@@ -540,7 +679,15 @@ static void show(const char *what, const char *bytes, size_t len)
 
 static struct {
     size_t texts, both, neither, differ, accepted, refused, unsteady;
+    size_t misprinted, lines, unforeseen, commands, open;
 } sums;
+
+static void show_text(const char *bytes, size_t len)
+{
+    char what[40];
+    snprintf(what, sizeof(what), "  text %zu", sums.texts);
+    show(what, bytes, len);
+}
 
 /* parse(render(t)) = t */
 static void check_steady(const char *text, size_t len, const struct buf *skeleton,
@@ -550,8 +697,8 @@ static void check_steady(const char *text, size_t len, const struct buf *skeleto
     struct shell_error error;
     const struct shell_tree *tree;
     struct buf again, once_more;
-    buf_init(&again, &allocator_libc, SIZE_MAX);
-    buf_init(&once_more, &allocator_libc, SIZE_MAX);
+    buf_start(&again);
+    buf_start(&once_more);
     arena_init(&arena, &allocator_libc, SIZE_MAX);
     if (shell_parse(&arena, rendered->data, rendered->len, &tree, &error) < 0) {
         buf_append_text(&again, error.message);
@@ -565,7 +712,7 @@ static void check_steady(const char *text, size_t len, const struct buf *skeleto
     if (!same || !fixed) {
         sums.unsteady++;
         puts(same ? "NOT A FIXED POINT" : "RENDERING READS OTHERWISE");
-        show("  text", text, len);
+        show_text(text, len);
         show("  rendered", rendered->data, rendered->len);
         show(same ? "  again" : "  tree", same ? once_more.data : skeleton->data,
              same ? once_more.len : skeleton->len);
@@ -573,8 +720,8 @@ static void check_steady(const char *text, size_t len, const struct buf *skeleto
             show("  then", again.data, again.len);
     }
     arena_release(&arena);
-    buf_release(&again);
-    buf_release(&once_more);
+    buf_finish(&again);
+    buf_finish(&once_more);
 }
 
 static void compare(const char *text, size_t len, char status, const char *answer,
@@ -583,12 +730,13 @@ static void compare(const char *text, size_t len, char status, const char *answe
     struct arena arena;
     struct shell_error error;
     const struct shell_tree *tree;
-    struct buf ours, theirs, canonical;
-    buf_init(&ours, &allocator_libc, SIZE_MAX);
-    buf_init(&theirs, &allocator_libc, SIZE_MAX);
-    buf_init(&canonical, &allocator_libc, SIZE_MAX);
+    struct buf ours, theirs, canonical, lines;
+    buf_start(&ours);
+    buf_start(&theirs);
+    buf_start(&canonical);
+    buf_start(&lines);
     arena_init(&arena, &allocator_libc, SIZE_MAX);
-    bool bash = status == 'o' && strncmp(answer, "(warning", 8);
+    bool bash = status == 'o' && strncmp(answer, "(warning", 8) != 0;
     bool nacre = !shell_parse(&arena, text, len, &tree, &error);
     sums.texts++;
     if (nacre) {
@@ -601,59 +749,283 @@ static void compare(const char *text, size_t len, char status, const char *answe
         fwrite(canonical.data, 1, nacre ? canonical.len : 0, rendered);
     }
     if (bash && nacre) {
-        put_bash(&theirs, answer, answer + answer_len);
+        put_bash(&theirs, &lines, answer, answer + answer_len);
         if (ours.len == theirs.len && !memcmp(ours.data, theirs.data, ours.len)) {
             sums.both++;
+        } else if (misprinted) {
+            sums.misprinted++;
+            puts("MISPRINTED");
+            show_text(text, len);
         } else {
             sums.differ++;
             puts("DIFFER");
-            show("  text", text, len);
+            show_text(text, len);
             show("  bash", theirs.data, theirs.len);
             show("  nacre", ours.data, ours.len);
         }
     } else if (nacre) {
         sums.accepted++;
         puts("ACCEPTED, bash refuses");
-        show("  text", text, len);
+        show_text(text, len);
         show("  bash", answer, answer_len);
     } else if (bash) {
         sums.refused++;
-        printf("REFUSED at %u:%u: %s\n", error.line, error.column, error.message);
-        show("  text", text, len);
+        /* bash reads some of a text only when it gets there. */
+        bool later = memchr(text, '`', len) || memmem(text, len, "<<", 2);
+        printf("REFUSED at %u:%u: %s%s\n", error.line, error.column, error.message,
+               later ? " (in a text with backquotes or documents)" : "");
+        show_text(text, len);
     } else {
         sums.neither++;
     }
     arena_release(&arena);
-    buf_release(&ours);
-    buf_release(&theirs);
-    buf_release(&canonical);
+    buf_finish(&ours);
+    buf_finish(&theirs);
+    buf_finish(&canonical);
+    buf_finish(&lines);
 }
 
-int main(int argc, char **argv)
+static int compare_readings(const char *texts_path, const char *answers_path, FILE *rendered)
 {
-    if (argc < 3)
-        return 2;
-    struct file texts = read_file(argv[1]), answers = read_file(argv[2]);
-    FILE *rendered = argc > 3 ? fopen(argv[3], "wb") : NULL;
+    struct file texts = read_file(texts_path), answers = read_file(answers_path);
     const char *text, *answer;
     size_t len, answer_len;
     char status;
     while (next_text(&texts, &text, &len)) {
-        if (!next_answer(&answers, &status, &answer, &answer_len)) {
-            fprintf(stderr, "compare: fewer answers than texts\n");
-            return 2;
-        }
-        char *copy = malloc(len + 1);
-        memcpy(copy, text, len);
-        copy[len] = 0;
+        if (!next_answer(&answers, &status, &answer, &answer_len))
+            die("fewer answers than texts");
+        char *copy = copy_of(text, len);
         compare(copy, len, status, answer, answer_len, rendered);
         free(copy);
     }
-    if (rendered)
-        fclose(rendered);
     printf("%zu texts: %zu read alike, %zu refused by both, %zu refused by nacre alone, "
-           "%zu accepted by nacre alone, %zu read otherwise, %zu not steady\n",
+           "%zu accepted by nacre alone, %zu read otherwise, %zu misprinted, %zu not steady\n",
            sums.texts, sums.both, sums.neither, sums.refused, sums.accepted, sums.differ,
-           sums.unsteady);
+           sums.misprinted, sums.unsteady);
+    free(texts.bytes);
+    free(answers.bytes);
     return sums.differ || sums.accepted || sums.unsteady;
+}
+
+/* --- bash's tree of the text and of the rendering ----------------------------------------------
+ */
+
+static bool same(const struct buf *a, const struct buf *b)
+{
+    return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+}
+
+static int compare_trees(const char *first_path, const char *again_path, const char *texts_path)
+{
+    struct file texts = read_file(texts_path);
+    struct file first = read_file(first_path), again = read_file(again_path);
+    const char *text, *answer, *other;
+    size_t len, answer_len, other_len;
+    char status, other_status;
+    while (next_text(&texts, &text, &len)) {
+        if (!next_answer(&first, &status, &answer, &answer_len) ||
+            !next_answer(&again, &other_status, &other, &other_len))
+            die("fewer answers than texts");
+        sums.texts++;
+        /* An empty rendering is that of a text that was refused. */
+        if (status != 'o' || (other_status == 'o' && other_len == 6 && !memcmp(other, "(list)", 6)))
+            continue;
+        struct buf trees[2], lines[2];
+        for (int i = 0; i < 2; i++) {
+            buf_start(&trees[i]);
+            buf_start(&lines[i]);
+        }
+        put_bash(&trees[0], &lines[0], answer, answer + answer_len);
+        bool unclear = misprinted;
+        if (other_status == 'o')
+            put_bash(&trees[1], &lines[1], other, other + other_len);
+        else
+            buf_append(&trees[1], other, other_len);
+        if (unclear) {
+            sums.misprinted++;
+        } else if (!same(&trees[0], &trees[1])) {
+            sums.differ++;
+            puts("RENDERING DIFFERS");
+            show_text(text, len);
+            show("  bash", trees[0].data, trees[0].len);
+            show("  rendered", trees[1].data, trees[1].len);
+        } else if (!same(&lines[0], &lines[1])) {
+            sums.lines++;
+            puts("LINES DIFFER");
+            show_text(text, len);
+            show("  bash", lines[0].data, lines[0].len);
+            show("  rendered", lines[1].data, lines[1].len);
+        } else {
+            sums.both++;
+        }
+        for (int i = 0; i < 2; i++) {
+            buf_finish(&trees[i]);
+            buf_finish(&lines[i]);
+        }
+    }
+    printf("%zu texts: %zu rendered alike, %zu rendered otherwise, %zu misprinted, "
+           "%zu on other lines\n",
+           sums.texts, sums.both, sums.differ, sums.misprinted, sums.lines);
+    free(texts.bytes);
+    free(first.bytes);
+    free(again.bytes);
+    return sums.differ > 0;
+}
+
+/* --- what ran and what the tree has ------------------------------------------------------------
+ */
+
+/* Names are kept one behind the other, each with a NUL behind it. */
+struct names {
+    struct buf known;
+    bool any; /* a name that is not known */
+};
+
+static bool add_name(void *user, const struct shell_command *command)
+{
+    struct names *names = user;
+    if (command->kind != SHELL_SIMPLE || !command->simple.words)
+        return true;
+    if (!shell_word_known(command->simple.words, &names->known))
+        names->any = true;
+    buf_append_byte(&names->known, 0);
+    return true;
+}
+
+static bool has_name(const struct names *names, const struct buf *name)
+{
+    for (size_t at = 0; at < names->known.len;) {
+        size_t len = strlen(names->known.data + at);
+        if (len == name->len && !memcmp(names->known.data + at, name->data, len))
+            return true;
+        at += len + 1;
+    }
+    return false;
+}
+
+static bool begins(const char *at, const char *end, const char *with)
+{
+    size_t len = strlen(with);
+    return (size_t)(end - at) >= len && !memcmp(at, with, len);
+}
+
+/* The first word of a line of the trace, which is quoted so that bash could read it. */
+static void first_word(struct buf *out, const char *at, const char *end)
+{
+    while (at < end && *at != ' ' && *at != '\n') {
+        const char *quote = *at == '\'' ? memchr(at + 1, '\'', (size_t)(end - at) - 1) : NULL;
+        if (quote) {
+            buf_append(out, at + 1, (size_t)(quote - at) - 1);
+            at = quote + 1;
+        } else {
+            at += *at == '\\' && at + 1 < end;
+            buf_append_byte(out, *at++);
+        }
+    }
+}
+
+/* NAME=, NAME+=, NAME[…]= at the start. */
+static bool is_assignment(const char *at, const char *end)
+{
+    const char *name = at;
+    while (at < end && char_is(*at, CHAR_NAME))
+        at++;
+    if (at == name || char_is(*name, CHAR_DIGIT))
+        return false;
+    if (at < end && *at == '[') {
+        const char *close = memchr(at, ']', (size_t)(end - at));
+        while (close && close + 1 < end && close[1] != '=' && close[1] != '+')
+            close = memchr(close + 1, ']', (size_t)(end - close) - 1);
+        if (!close)
+            return false;
+        at = close + 1;
+    }
+    at += at < end && *at == '+';
+    return at < end && *at == '=';
+}
+
+static void check_line(const struct names *names, const char *text, size_t len, const char *line,
+                       const char *end)
+{
+    static const char *const HEADS[] = {"[[ ", "(( ", "((", "for ", "select ", "case "};
+    for (size_t i = 0; i < sizeof(HEADS) / sizeof(HEADS[0]); i++) {
+        if (begins(line, end, HEADS[i]))
+            return;
+    }
+    if (is_assignment(line, end))
+        return;
+    struct buf name;
+    buf_start(&name);
+    first_word(&name, line, end);
+    sums.commands++;
+    if (!names->any && !has_name(names, &name)) {
+        sums.unforeseen++;
+        puts("RAN UNFORESEEN");
+        show("  command", line, (size_t)(end - line));
+        show_text(text, len);
+    }
+    buf_finish(&name);
+}
+
+static int compare_runs(const char *texts_path, const char *traces_path)
+{
+    struct file texts = read_file(texts_path), traces = read_file(traces_path);
+    const char *text, *trace;
+    size_t len, trace_len;
+    while (next_text(&texts, &text, &len)) {
+        struct arena arena;
+        struct shell_error error;
+        const struct shell_tree *tree;
+        struct names names = {0};
+        if (!next_text(&traces, &trace, &trace_len))
+            die("fewer traces than texts");
+        sums.texts++;
+        arena_init(&arena, &allocator_libc, SIZE_MAX);
+        buf_start(&names.known);
+        char *copy = copy_of(text, len);
+        if (shell_parse(&arena, copy, len, &tree, &error) < 0) {
+            sums.refused++;
+        } else {
+            shell_each_command(tree, add_name, &names);
+            sums.open += names.any;
+            const char *end = trace + trace_len;
+            for (const char *at = trace; at < end;) {
+                const char *next = memchr(at, 0x1e, (size_t)(end - at));
+                next = next ? next : end;
+                if (next > at) {
+                    const char *line = memchr(at, ' ', (size_t)(next - at));
+                    check_line(&names, copy, len, line ? line + 1 : at, next);
+                }
+                at = next + 1;
+            }
+        }
+        free(copy);
+        buf_finish(&names.known);
+        arena_release(&arena);
+    }
+    printf(
+        "%zu texts: %zu commands ran, %zu of them unforeseen; %zu texts refused, %zu with a name "
+        "that is not known\n",
+        sums.texts, sums.commands, sums.unforeseen, sums.refused, sums.open);
+    free(texts.bytes);
+    free(traces.bytes);
+    return sums.unforeseen > 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && !strcmp(argv[1], "--trees"))
+        return compare_trees(argv[2], argv[3], argv[4]);
+    if (argc == 4 && !strcmp(argv[1], "--ran"))
+        return compare_runs(argv[2], argv[3]);
+    if (argc != 3 && argc != 4)
+        die("usage: compare TEXTS ANSWERS [RENDERED] | --trees ANSWERS AGAIN TEXTS | "
+            "--ran TEXTS TRACES");
+    FILE *rendered = argc == 4 ? fopen(argv[3], "wb") : NULL;
+    if (argc == 4 && !rendered)
+        die(argv[3]);
+    int result = compare_readings(argv[1], argv[2], rendered);
+    if (rendered && fclose(rendered))
+        die(argv[3]);
+    return result;
 }

@@ -116,7 +116,7 @@ static void json_is(const char *bytes, size_t len, const char *should, const cha
     struct json j;
     buf_init(&b, &allocator_libc, 1 << 20);
     json_init_buf(&j, &b);
-    json_string(&j, bytes, len);
+    json_bytes(&j, bytes, len);
     tap_check(json_finish(&j) == 0 && strcmp(b.data, should) == 0, "json: %s", name);
     if (strcmp(b.data, should) != 0)
         printf("#   is:     %s\n#   should: %s\n", b.data, should);
@@ -162,14 +162,14 @@ static void use_nothing(struct json *j)
 
 static void use_two(struct json *j)
 {
-    json_null(j);
-    json_null(j);
+    json_nothing(j);
+    json_nothing(j);
 }
 
 static void use_no_key(struct json *j)
 {
     json_object_begin(j);
-    json_null(j);
+    json_nothing(j);
     json_object_end(j);
 }
 
@@ -183,7 +183,7 @@ static void use_key_in_array(struct json *j)
 static void use_key_outside(struct json *j)
 {
     json_key(j, "k");
-    json_null(j);
+    json_nothing(j);
 }
 
 static void use_two_keys(struct json *j)
@@ -191,7 +191,7 @@ static void use_two_keys(struct json *j)
     json_object_begin(j);
     json_key(j, "k");
     json_key(j, "l");
-    json_null(j);
+    json_nothing(j);
     json_object_end(j);
 }
 
@@ -200,7 +200,7 @@ static void use_lone_key(struct json *j)
     json_object_begin(j);
     json_key(j, "k");
     json_object_end(j);
-    json_null(j);
+    json_nothing(j);
 }
 
 static void use_open(struct json *j)
@@ -217,7 +217,7 @@ static void use_wrong_end(struct json *j)
 static void use_end_first(struct json *j)
 {
     json_array_end(j);
-    json_null(j);
+    json_nothing(j);
 }
 
 static void use_too_deep(struct json *j)
@@ -265,11 +265,11 @@ static void test_json(void)
     json_object_begin(&j);
     json_key(&j, "a\n");
     json_array_begin(&j);
-    json_integer(&j, INT64_MIN);
+    json_signed(&j, INT64_MIN);
     json_unsigned(&j, UINT64_MAX);
     json_bool(&j, true);
     json_bool(&j, false);
-    json_null(&j);
+    json_nothing(&j);
     json_text(&j, NULL);
     json_text(&j, "x");
     json_object_begin(&j);
@@ -291,7 +291,7 @@ static void test_json(void)
         size_t len = random_bytes(bytes, sizeof(bytes));
         buf_clear(&b);
         json_init_buf(&j, &b);
-        json_string(&j, bytes, len);
+        json_bytes(&j, bytes, len);
         valid = json_finish(&j) == 0 && is_json_string(b.data, b.len);
     }
     tap_check(valid, "json: random bytes give a string of valid UTF-8");
@@ -323,7 +323,7 @@ static void test_json(void)
     json_init(&j, full_sink, &calls);
     json_array_begin(&j);
     for (int i = 0; i < 10; i++)
-        json_null(&j);
+        json_nothing(&j);
     json_object_end(&j);
     tap_number(json_finish(&j), -ENOSPC, "json: the sink's failure comes first");
     tap_number(sink_calls, 3, "json: a failed sink is left alone");
