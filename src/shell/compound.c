@@ -412,10 +412,15 @@ static struct shell_command *parse_simple_coproc(struct parser *p, struct shell_
     struct shell_command *command = parse_simple_from(p, name, from);
     const struct shell_word *second = command->simple.words ? command->simple.words->next : NULL;
     const struct shell_part *part = second ? second->parts : NULL;
-    bool text = part && part->kind == SHELL_TEXT;
-    if (text && ((!part->next && shell_is_reserved(part->text.bytes, part->text.len)) ||
-                 (command->redirects && memchr(part->text.bytes, '[', part->text.len))))
-        parser_refuse(p, from, "a reserved word or a '[' in the first argument of a coprocess");
+    if (part && !part->next && part->kind == SHELL_TEXT &&
+        shell_is_reserved(part->text.bytes, part->text.len))
+        parser_refuse(p, from, "a reserved word as the first argument of a coprocess");
+    /* With redirections behind them, words could be read as assignments that are none. */
+    for (; command->redirects && second; second = second->next) {
+        part = second->parts;
+        if (part && part->kind == SHELL_TEXT && memchr(part->text.bytes, '[', part->text.len))
+            parser_refuse(p, from, "a '[' in an argument of a coprocess with redirections");
+    }
     return command;
 }
 

@@ -139,6 +139,8 @@ static struct shell_part *scan_operand(struct parser *p, const char *from)
             break;
         case '$':
             scan_dollar(p, &parts, UNQUOTED);
+            if (parts.last->kind == SHELL_PARAM) /* no braces are expanded in here */
+                parts.last->param->bare = false;
             break;
         default: /* < > */
             if (behind(p->at)[0] == '(') {
@@ -279,6 +281,10 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
         p->at = next + 1;
         part = new_part(p, SHELL_ARITH, from);
         part->parts = scan_late(p, LATE_BRACKETS, from);
+        /* Written as $((…)) it would hide from the expansion of braces what this does not. */
+        if (quoting == UNQUOTED && (memchr(from, ',', (size_t)(p->at - from)) ||
+                                    memchr(from, '}', (size_t)(p->at - from))))
+            parser_refuse(p, from, "',' or '}' in '$[': write '$((' instead");
         p->at++;
         break;
     case '\'':
@@ -300,6 +306,7 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
             p->at = next;
             if (char_is(*next, CHAR_NAME_START)) {
                 part->param->name = scan_name(p, CHAR_NAME);
+                part->param->bare = quoting == UNQUOTED && *p->at && strchr("{,}", *p->at) != NULL;
             } else {
                 part->param->name = (struct shell_text){next, 1};
                 p->at++;

@@ -212,15 +212,15 @@ static struct shell_word *word_of_assignment(struct parser *p,
     for (struct shell_part *part = assignment->value.parts, *next; part; part = next) {
         next = part->next;
         part->next = NULL;
-        if (part->kind == SHELL_TEXT)
+        if (part->kind == SHELL_TEXT && parts.last == parts.first)
             parts_add_text(p, &parts, SHELL_TEXT, part->text.bytes, part->text.len, from, from);
         else
             parts_add(&parts, part);
     }
     word->span = assignment->span;
-    parts.first->span = (struct shell_span){assignment->span.from, assignment->value.span.from};
-    if (!parts.first->next)
-        parts.first->span.to = assignment->span.to;
+    const struct shell_part *second = parts.first->next;
+    parts.first->span.from = assignment->span.from;
+    parts.first->span.to = second ? second->span.from : assignment->span.to;
     word->parts = parts.first;
     return word;
 }

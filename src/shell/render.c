@@ -243,8 +243,10 @@ static bool redirects_first(const struct shell_command *command)
 /* Where what is written first of a command stands in the source. */
 static uint32_t command_start(const struct shell_command *command)
 {
-    if (command->kind != SHELL_SIMPLE || is_empty(command) || redirects_first(command))
+    if (command->kind != SHELL_SIMPLE || is_empty(command))
         return command->span.from;
+    if (redirects_first(command))
+        return command->redirects->span.from;
     if (command->simple.assignments)
         return command->simple.assignments->span.from;
     return command->simple.words ? command->simple.words->span.from : command->redirects->span.from;
@@ -371,7 +373,7 @@ static void render_list(struct render *r, const struct shell_list *list)
         buf_append_text(r->out, last->end == SHELL_END_BACKGROUND ? " " : "; ");
 }
 
-void render_substitution(struct render *r, const struct shell_list *list)
+void render_substitution(struct render *r, const struct shell_list *list, uint32_t to)
 {
     struct document *documents = r->documents, **tail = r->documents_tail;
     r->documents = NULL;
@@ -393,6 +395,8 @@ void render_substitution(struct render *r, const struct shell_list *list)
         if (r->documents)
             end_line(r);
     }
+    if (is_ahead(r, to - 1))
+        newline(r, to - 1);
     buf_append_byte(r->out, ')');
     r->in_command--;
     r->in_array = in_array;
@@ -614,6 +618,13 @@ static void render_command(struct render *r, const struct shell_command *command
     render_redirects(r, command->redirects, false);
 }
 
+/* At the end of a text they would keep nothing in its place. */
+static void drop_continuations(struct buf *out)
+{
+    while (out->len > 1 && !memcmp(out->data + out->len - 2, "\\\n", 2))
+        out->data[out->len -= 2] = 0;
+}
+
 void shell_render(const struct shell_tree *tree, struct buf *out)
 {
     struct render r = {.out = out,
@@ -629,6 +640,7 @@ void shell_render(const struct shell_tree *tree, struct buf *out)
             for (uint32_t n = source_line(&r, list_start(tree->list)); n > 1; n--)
                 buf_append_byte(out, '\n');
         render_items(&r, tree->list);
+        drop_continuations(out);
         if (r.documents)
             end_line(&r);
     }

@@ -35,8 +35,8 @@ void render_word(struct render *r, const struct shell_word *word);
 void render_single_quoted(struct buf *out, const char *bytes, size_t len);
 void render_assignment(struct render *r, const struct shell_assignment *assignment);
 
-/* What is inside $( ) or <( ). */
-void render_substitution(struct render *r, const struct shell_list *list);
+/* What is inside $( ) or <( ); `to` is where that ends in the source. */
+void render_substitution(struct render *r, const struct shell_list *list, uint32_t to);
 /* Continuations up to the line on which `offset` is. */
 void render_join_lines(struct render *r, uint32_t offset);
 

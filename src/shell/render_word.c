@@ -126,6 +126,11 @@ static void render_quoted(struct render *r, const struct shell_part *part, enum 
 
 static void render_param(struct render *r, const struct shell_param *param, enum word_place place)
 {
+    if (param->bare) {
+        buf_append_byte(r->out, '$');
+        buf_append(r->out, param->name.bytes, param->name.len);
+        return;
+    }
     buf_append_text(r->out, "${");
     if (param->length)
         buf_append_byte(r->out, '#');
@@ -143,8 +148,9 @@ static void render_param(struct render *r, const struct shell_param *param, enum
     buf_append_byte(r->out, '}');
 }
 
-static void render_array(struct render *r, const struct shell_assignment *element)
+static void render_array(struct render *r, const struct shell_part *part)
 {
+    const struct shell_assignment *element = part->elements;
     bool outer = r->in_array;
     r->in_array = true;
     buf_append_byte(r->out, '(');
@@ -154,6 +160,8 @@ static void render_array(struct render *r, const struct shell_assignment *elemen
         render_join_lines(r, element->span.from);
         render_assignment(r, element);
     }
+    if (part->span.to)
+        render_join_lines(r, part->span.to - 1);
     buf_append_byte(r->out, ')');
     r->in_array = outer;
 }
@@ -183,11 +191,11 @@ void render_parts(struct render *r, const struct shell_part *part, enum word_pla
             break;
         case SHELL_COMMAND:
             buf_append_byte(r->out, '$');
-            render_substitution(r, part->list);
+            render_substitution(r, part->list, part->span.to);
             break;
         case SHELL_PROCESS:
             buf_append_byte(r->out, part->op);
-            render_substitution(r, part->list);
+            render_substitution(r, part->list, part->span.to);
             break;
         case SHELL_EXTGLOB:
             if (part->op)
@@ -197,7 +205,7 @@ void render_parts(struct render *r, const struct shell_part *part, enum word_pla
             buf_append_byte(r->out, ')');
             break;
         case SHELL_ARRAY:
-            render_array(r, part->elements);
+            render_array(r, part);
             break;
         }
     }
@@ -207,6 +215,8 @@ void render_word(struct render *r, const struct shell_word *word)
 {
     render_join_lines(r, word->span.from);
     render_parts(r, word->parts, PLACE_WORD);
+    /* bash's line of a command is that of the token behind its first word. */
+    render_join_lines(r, word->span.to);
 }
 
 void render_assignment(struct render *r, const struct shell_assignment *assignment)
@@ -220,6 +230,7 @@ void render_assignment(struct render *r, const struct shell_assignment *assignme
     if (assignment->name.len || assignment->has_subscript)
         buf_append_text(r->out, assignment->append ? "+=" : "=");
     render_parts(r, assignment->value.parts, PLACE_WORD);
+    render_join_lines(r, assignment->span.to);
 }
 
 void shell_render_word(const struct shell_word *word, struct buf *out)

@@ -300,7 +300,7 @@ static void check_group_end(struct parser *p, const char *open, const char *clos
         case '"':
             for (at++; at < close && *at != '"'; at++) {
                 at += *at == '\\';
-                if (*at == '`' || (*at == '$' && at[1] == '('))
+                if (*at == '`' || (*at == '$' && (at[1] == '(' || at[1] == '[')))
                     parser_refuse(p, at, "a substitution in quotes within a pattern's parentheses");
             }
             break;
