@@ -281,10 +281,9 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
         p->at = next + 1;
         part = new_part(p, SHELL_ARITH, from);
         part->parts = scan_late(p, LATE_BRACKETS, from);
-        /* Written as $((…)) it would hide from the expansion of braces what this does not. */
         if (quoting == UNQUOTED && (memchr(from, ',', (size_t)(p->at - from)) ||
                                     memchr(from, '}', (size_t)(p->at - from))))
-            parser_refuse(p, from, "',' or '}' in '$[': write '$((' instead");
+            p->now.bracket_list = from;
         p->at++;
         break;
     case '\'':

@@ -118,13 +118,14 @@ struct reading {
     bool case_statement;          /* a `case` was read, its `esac` not yet */
     unsigned expecting_in;        /* names behind for, select and case that had no `in` or `do` */
     unsigned esacs_needed;
-    char late_guard;      /* brackets that arithmetic around would count, or 0 */
-    unsigned in_command;  /* within this many $( ) */
-    bool in_document;     /* the body of a here-document, which bash reads but once */
-    bool within_document; /* in it, or in a substitution in it */
-    bool in_array;        /* between the parentheses of an array */
-    bool late_command;    /* the late text just read has a command in it */
-    unsigned documents;   /* how many are pending */
+    char late_guard;          /* brackets that arithmetic around would count, or 0 */
+    unsigned in_command;      /* within this many $( ) */
+    bool in_document;         /* the body of a here-document, which bash reads but once */
+    bool within_document;     /* in it, or in a substitution in it */
+    bool in_array;            /* between the parentheses of an array */
+    const char *bracket_list; /* a $[…] in this word that has a , or a } */
+    bool late_command;        /* the late text just read has a command in it */
+    unsigned documents;       /* how many are pending */
     struct pending *pending, **pending_tail;
 };
 

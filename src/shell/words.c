@@ -506,13 +506,26 @@ void scan_word_rest(struct parser *p, struct parts *parts, enum word_mode mode)
     }
 }
 
+/* Written as $((…)), $[…] would hide a comma from the expansion of braces. */
+static void check_braces(struct parser *p, const struct shell_word *word)
+{
+    for (const struct shell_part *part = word->parts; p->now.bracket_list && part;
+         part = part->next) {
+        if (part->kind == SHELL_TEXT && memchr(part->text.bytes, '{', part->text.len))
+            parser_refuse(p, p->now.bracket_list,
+                          "'$[' in a word with braces: write '$((' instead");
+    }
+}
+
 struct shell_word *scan_word(struct parser *p, enum word_mode mode)
 {
     struct shell_word *word = parser_alloc(p, sizeof(*word));
     struct parts parts = {0};
     const char *from = p->at;
+    p->now.bracket_list = NULL;
     scan_word_rest(p, &parts, mode);
     word->parts = parts.first;
+    check_braces(p, word);
     word->span = parser_span(p, from, p->at);
     return word;
 }
