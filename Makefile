@@ -185,12 +185,14 @@ $(foreach t,$(notdir $(UNIT_TESTS)),$(eval $(call unit_test,$(t))))
 $(B)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(call upto,engine)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 
 $(B)/fuzz/%: tests/fuzz/%.c $(call upto,engine)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(foreach t,shell_parse shell_round,$(B)/replay/$(t) $(B)/fuzz/$(t)): tests/unit/shell_check.h
 
 ifeq ($(VARIANT),fuzz)
 fuzzers: $(FUZZERS)
