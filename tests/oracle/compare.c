@@ -99,6 +99,8 @@ static const struct shell_part *put_texts(struct buf *out, const struct shell_pa
     const struct shell_part *end = part;
     for (; end && end->kind == part->kind; end = end->next)
         len += end->text.len;
+    if (!len && part->kind == SHELL_TEXT)
+        return end;
     buf_append_format(out, part->kind == SHELL_TEXT ? " %zu:" : " quoted %zu:", len);
     for (; part != end; part = part->next)
         buf_append(out, part->text.bytes, part->text.len);
@@ -556,7 +558,9 @@ static void put_bash(struct buf *out, struct buf *lines, const char *at, const c
     unsigned regex_in = 0;
     misprinted = false;
     while (at < end) {
-        bool starts = strchr("wasd", *at) && at + 1 < end && at[1] >= '0' && at[1] <= '9';
+        /* A string begins a field: {fd0} of a redirection has none. */
+        bool field = *at && strchr("wasd", *at) && (at[-1] == ' ' || at[-1] == '(');
+        bool starts = field && at + 1 < end && at[1] >= '0' && at[1] <= '9';
         if (!starts) {
             if (!strncmp(at, "(simple@", 8)) {
                 buf_append_text(out, "(simple");
