@@ -309,6 +309,8 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
             } else {
                 part->param->name = (struct shell_text){next, 1};
                 p->at++;
+                /* In $${a,b} braces see a parameter ${a,b}, and leave it alone. */
+                part->param->bare = quoting == UNQUOTED && *next == '$' && *p->at == '{';
             }
         }
     }
