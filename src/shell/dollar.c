@@ -130,9 +130,7 @@ static struct shell_part *scan_operand(struct parser *p, const char *from)
         case '\\':
             if (!p->at[1])
                 parser_refuse(p, from, "no '}' closes this");
-            if (p->at[1] != '\n')
-                parts_add_text(p, &parts, SHELL_QUOTED, p->at + 1, 1, start, p->at + 2);
-            p->at += 2;
+            scan_escape(p, &parts);
             break;
         case '`':
             scan_backquote(p, &parts, UNQUOTED);

@@ -268,6 +268,8 @@ void scan_document(struct parser *p, struct parts *parts);
 /* '…' behind the opening quote. */
 void scan_single(struct parser *p, struct parts *parts, const char *from);
 void scan_ansi(struct parser *p, struct parts *parts, const char *from);
+/* A backslash and the whole character behind it; nothing for a continuation. */
+void scan_escape(struct parser *p, struct parts *parts);
 static inline bool word_is_text(const struct shell_word *word, const char *text)
 {
     const struct shell_part *part = word->parts;

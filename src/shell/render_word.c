@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "shell/chars.h"
+#include "base/utf8.h"
 #include "shell/render.h"
 
 static bool is_control(char c)
@@ -107,9 +107,14 @@ static void render_quoted(struct render *r, const struct shell_part *part, enum 
     size_t len = text->len;
     /* Behind a $ by itself a quote would make another kind of quote of it. */
     if (len && r->out->len && r->out->data[r->out->len - 1] == '$') {
+        uint32_t character;
+        size_t first = utf8_decode(bytes, len, &character, NULL);
+        first = first ? first : 1;
         buf_append_byte(r->out, '\\');
-        buf_append_byte(r->out, *bytes++);
-        if (!--len)
+        buf_append(r->out, bytes, first);
+        bytes += first;
+        len -= first;
+        if (!len)
             return;
     }
     if (hides_newlines(r, part)) {

@@ -1,6 +1,7 @@
 /* Words and their quotes; see parser.h. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "shell/parser.h"
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -259,6 +260,16 @@ void scan_document(struct parser *p, struct parts *parts)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
+void scan_escape(struct parser *p, struct parts *parts)
+{
+    const char *from = p->at++;
+    uint32_t character;
+    size_t len = utf8_decode(p->at, (size_t)(p->end - p->at), &character, NULL);
+    if (*p->at != '\n')
+        parts_add_text(p, parts, SHELL_QUOTED, p->at, len ? len : 1, from, p->at + (len ? len : 1));
+    p->at += len ? len : 1;
+}
+
 /* "a" is the same as 'a'. */
 static void add_double(struct parser *p, struct parts *parts, const char *from)
 {
@@ -360,11 +371,9 @@ static void scan_group(struct parser *p, struct parts *parts, char op, const cha
             add_double(p, &inner, start);
             break;
         case '\\':
-            if (p->at[1] != '\n')
-                parts_add_text(p, &inner, SHELL_QUOTED, p->at + 1, 1, start, p->at + 2);
             if (!p->at[1])
                 parser_refuse(p, open, "no ')' closes this");
-            p->at += 2;
+            scan_escape(p, &inner);
             break;
         case '`':
             scan_backquote(p, &inner, UNQUOTED);
@@ -468,19 +477,15 @@ void scan_word_rest(struct parser *p, struct parts *parts, enum word_mode mode)
             scan_dollar(p, parts, UNQUOTED);
             break;
         case '\\':
-            if (p->at[1] == '\n') {
-                p->at += 2;
-            } else if (!p->at[1]) {
+            if (!p->at[1]) {
                 parser_refuse(p, p->at, "a backslash with nothing behind it");
             } else if (p->now.in_array && p->now.in_command && p->at[1] != ' ' &&
-                       char_is(p->at[1], CHAR_WORD_STOP)) {
+                       p->at[1] != '\n' && char_is(p->at[1], CHAR_WORD_STOP)) {
                 /* Within "$(…)" bash's first look does not see the backslash. */
                 parser_refuse(p, p->at,
                               "a backslash in an array within a substitution: use quotes");
-            } else {
-                parts_add_text(p, parts, SHELL_QUOTED, p->at + 1, 1, start, p->at + 2);
-                p->at += 2;
             }
+            scan_escape(p, parts);
             break;
         case '<':
         case '>':

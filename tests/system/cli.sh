@@ -79,20 +79,20 @@ check 'is an object' jq -e '.ok == true and (.probes | length > 5) and (.probes 
     (.detail | type) == "string" and ((.remedy | type) == "string" or .remedy == null)))' "$scratch/out"
 check 'everything required is present in it' jq -e '.probes | map(select(.need == "required")) | length > 2 and all(.present)' "$scratch/out"
 
-nacre plan -w ws --cwd sub 'touch ran; "quoted"'
+nacre plan -w ws --cwd sub 'touch ran; "quoted $x"'
 exits 'plan' 0
 like 'plan shows the workspace' "$out" $'*\n'"bind "*"\"$here/ws\""*owned*
-like 'and the text, quoted' "$out" '*touch ran; \\\"quoted\\\"*'
-nacre plan -w ws --cwd sub --json 'touch ran; "quoted"'
+like 'and the canonical text, quoted' "$out" '*touch ran; \\\"quoted ${x}\\\"*'
+nacre plan -w ws --cwd sub --json 'touch ran; "quoted $x"'
 exits 'plan --json' 0
 is 'plan --json is one line' "$(wc -l < "$scratch/out")" 1
 check 'is an array of steps' jq -e 'type == "array" and length > 30 and all(type == "object")' "$scratch/out"
 plan=$(cat "$scratch/out")
-nacre plan -w ws --cwd sub 'touch ran; "quoted"'
+nacre plan -w ws --cwd sub 'touch ran; "quoted $x"'
 is 'text and JSON have as many steps' "$(wc -l < "$scratch/out")" "$(jq length <<< "$plan")"
 values() { jq -c "[.[] | [.[] | tostring] | join(\" \")] | map(select($1))" <<< "$plan"; }
 like 'the program is bash' "$(values 'startswith("program ") or startswith("arg ")')" \
-    '*"program /*bash"*"arg bash","arg -c","arg --","arg touch ran; \\"quoted\\""]'
+    '*"program /*bash"*"arg bash","arg -c","arg --","arg touch ran; \\"quoted ${x}\\""]'
 like 'it starts in --cwd' "$(values 'startswith("cwd ")')" "*$here/ws/sub*"
 like 'all namespaces are new' "$(values 'startswith("unshare ")')" '*user*mount*pid*net*ipc*uts*cgroup*'
 unlike 'no step shows a home' "$(values 'startswith("bind ")')" "*\"bind */home*"
