@@ -19,8 +19,6 @@ static void scan_value(struct parser *p, struct shell_assignment *assignment)
     skip_continuations(p);
     if (*p->at == '(' && assignment->name.len) {
         scan_array(p, &parts);
-        if (!char_is(*p->at, CHAR_BREAK))
-            parser_refuse(p, p->at, "text right behind an array");
     } else {
         scan_word_rest(p, &parts, WORD_PLAIN);
     }
@@ -164,4 +162,7 @@ void scan_array(struct parser *p, struct parts *parts)
     parser_leave(p);
     part->span.to = parser_place(p, p->at);
     parts_add(parts, part);
+    bool process = (*p->at == '<' || *p->at == '>') && behind(p->at)[0] == '(';
+    if (!char_is(*p->at, CHAR_BREAK) || process || *p->at == '(')
+        parser_refuse(p, p->at, "text right behind an array");
 }

@@ -243,7 +243,7 @@ static struct shell_part *scan_command(struct parser *p, const char *from)
     return part;
 }
 
-/* $" " is a double-quoted text: no translation is ever there, see ARCHITECTURE.md. */
+/* $" " is a double-quoted text: no translation is ever there, see docs/reading.md. */
 static void scan_translated(struct parser *p, struct parts *parts, const char *from)
 {
     struct shell_part *part = scan_double(p, from);
@@ -307,8 +307,9 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
             } else {
                 part->param->name = (struct shell_text){next, 1};
                 p->at++;
-                /* In $${a,b} braces see a parameter ${a,b}, and leave it alone. */
-                part->param->bare = quoting == UNQUOTED && *next == '$' && *p->at == '{';
+                /* Much of bash skips what follows the second $ as if it were no part of $$. */
+                if (*next == '$' && *p->at && strchr("{([", *p->at))
+                    parser_refuse(p, from, "'$$' right before a bracket: write '${$}'");
             }
         }
     }

@@ -12,8 +12,9 @@
 #include "shell/parser.h"
 
 /*
- * '…' is skipped by the first look. By the second it is a quote in a pattern, and otherwise but a
- * character: then nothing that could be expanded may be in it.
+ * '…' is skipped by the first look, but not in POSIX mode. By the second it is a quote in a
+ * pattern, and otherwise but a character: then nothing may be in it that is expanded or ends
+ * something.
  */
 static void late_single(struct parser *p, struct parts *parts, enum late_kind kind)
 {
@@ -22,7 +23,7 @@ static void late_single(struct parser *p, struct parts *parts, enum late_kind ki
     for (; *at != '\''; at++) {
         if (!*at)
             parser_refuse(p, from, "no ' closes this (within late text quotes must pair)");
-        if (pattern ? *at == '\\' && at[1] == '\n' : strchr("$`\\\"", *at) != NULL)
+        if (pattern ? *at == '\\' && at[1] == '\n' : strchr("$`\\\"{}()[]<>", *at) != NULL)
             parser_refuse(p, at, "'%c' in single quotes within arithmetic or a quoted expansion",
                           *at);
     }

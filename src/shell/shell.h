@@ -6,9 +6,9 @@
  * The room never runs, opens or expands anything, and never returns a part of a tree.
  *
  * 1. What bash 5.2 refuses is refused. What bash accepts is accepted, unless it cannot be read with
- *    certainty; those cases are listed in ARCHITECTURE.md ("Stricter than bash").
+ *    certainty; those cases are listed in docs/reading.md.
  * 2. What is accepted is read as bash reads it: no command that bash could run is missing.
- * 3. parse(render(tree)) is the same tree, whatever `shopt` or `set` did before a line is read.
+ * 3. parse(render(tree)) is the same tree.
  * 4. Time and memory are linear in the length of the text; nesting is bounded.
  */
 #ifndef NACRE_SHELL_SHELL_H

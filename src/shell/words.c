@@ -429,8 +429,6 @@ static bool scan_parenthesis(struct parser *p, struct parts *parts, enum word_mo
     }
     if (p->now.assign_arrays && is_array_start(parts)) {
         scan_array(p, parts);
-        if (!char_is(*p->at, CHAR_BREAK))
-            parser_refuse(p, p->at, "text right behind an array");
         return true;
     }
     struct shell_part *last = parts->last;
