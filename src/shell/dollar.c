@@ -212,11 +212,14 @@ static struct shell_part *scan_braces(struct parser *p, const char *from, enum q
                       "'${' with a blank or '|' behind it runs a command in later versions");
 
     parser_enter(p, from);
+    bool in_quotes = p->now.in_quotes;
+    p->now.in_quotes = quoting != UNQUOTED;
     if (!scan_expansion(p, param, quoting, from) || *p->at != '}') {
         *param = (struct shell_param){.bad = true};
         p->at = inside;
         param->operand = scan_late(p, LATE_OPERAND, from);
     }
+    p->now.in_quotes = in_quotes;
     parser_leave(p);
     p->at++;
     part->span.to = parser_place(p, p->at);

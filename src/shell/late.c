@@ -23,6 +23,9 @@ static void late_single(struct parser *p, struct parts *parts, enum late_kind ki
     for (; *at != '\''; at++) {
         if (!*at)
             parser_refuse(p, from, "no ' closes this (within late text quotes must pair)");
+        /* In POSIX mode one of these would begin the operator, and quotes mean another thing. */
+        if (kind == LATE_SUBSCRIPT && p->now.in_quotes && strchr("#%^,~:-=?+/", *at))
+            parser_refuse(p, at, "'%c' in single quotes within a subscript in double quotes", *at);
         if (pattern ? *at == '\\' && at[1] == '\n' : strchr("$`\\\"{}()[]<>", *at) != NULL)
             parser_refuse(p, at, "'%c' in single quotes within arithmetic or a quoted expansion",
                           *at);
@@ -50,11 +53,16 @@ static void check_quoted(struct parser *p, const struct parts *parts, const char
     for (const struct shell_part *part = parts->first; part; part = part->next) {
         if (part->kind != SHELL_QUOTED)
             continue;
+        /* It is written as $'…' then, which is no quote to a bash that is told to be an older one.
+         */
+        bool escaped = false;
+        for (uint32_t i = 0; i < part->text.len; i++)
+            escaped |= (unsigned char)part->text.bytes[i] < ' ' || part->text.bytes[i] == 127;
         for (uint32_t i = 0; i < part->text.len; i++) {
             char c = part->text.bytes[i];
             bool opens = c == '$' && i + 1 < part->text.len && part->text.bytes[i + 1] &&
                          strchr("({['\"", part->text.bytes[i + 1]);
-            if (c == '`' || c == '\'' || opens)
+            if (c == '`' || c == '\'' || opens || (escaped && strchr("\"\\{}$", c)))
                 parser_refuse(p, from, "'%c' in quotes within the pattern of a quoted expansion",
                               c);
         }
@@ -126,7 +134,7 @@ static void check_pairs(struct parser *p, const char *from, const char *to)
         } else if (*at == '"') {
             for (at++; at < to && *at != '"'; at++)
                 at += *at == '\\';
-        } else if (*at == '#' && at > from && strchr(" \t\n;&|()`", at[-1])) {
+        } else if (*at == '#' && at > from && strchr(" \t\n;&|()[`", at[-1])) {
             parser_refuse(p, at, "a comment in a command within arithmetic");
         } else if (*at == '(') {
             count++;

@@ -123,6 +123,7 @@ struct reading {
     bool in_document;         /* the body of a here-document, which bash reads but once */
     bool within_document;     /* in it, or in a substitution in it */
     bool in_array;            /* between the parentheses of an array */
+    bool in_quotes;           /* in a ${…} within double quotes */
     const char *bracket_list; /* a $[…] in this word that has a , or a } */
     bool late_command;        /* the late text just read has a command in it */
     unsigned documents;       /* how many are pending */
