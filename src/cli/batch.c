@@ -11,14 +11,15 @@
 static void use_line(const char *line, size_t len, batch_use *use, void *user)
 {
     json_error_t error;
-    json_t *value =
-        json_loadb(line, len, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+    json_t *value = json_loadb(line, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     char failure[sizeof(error.text) + 32];
     if (json_is_string(value)) {
         use(user, json_string_value(value), json_string_length(value), NULL);
     } else {
         snprintf(failure, sizeof(failure), "not a JSON string: %s",
-                 value ? "another kind of value" : error.text);
+                 value ? "another kind of value"
+                 : len ? error.text
+                       : "an empty line");
         use(user, NULL, 0, failure);
     }
     json_decref(value);

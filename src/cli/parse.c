@@ -11,10 +11,7 @@
 #include "cli/text.h"
 #include "shell/shell.h"
 
-enum {
-    TREE_BYTES_MAX = 1 << 30,
-    SHOWN_BYTES_MAX = 512 << 20, /* a tree as text is far longer than its text */
-};
+enum { SHOWN_BYTES_MAX = 512 << 20 }; /* a tree as text is far longer than its text */
 
 struct parse_options {
     bool json;
@@ -35,7 +32,7 @@ static const struct option parse_options[] = {
      .offset = offsetof(struct parse_options, canonical)},
     {.name = "json",
      .kind = OPTION_FLAG,
-     .help = "print ok, error, commands, canonical and tree as one line of JSON",
+     .help = "print ok, error, commands, canonical and tree as one line of JSON, whatever else",
      .offset = offsetof(struct parse_options, json)},
     {.name = "file",
      .letter = 'f',
@@ -72,19 +69,16 @@ static bool write_name(void *user, const struct shell_command *command)
     return true;
 }
 
-static void write_answer(struct json *j, const struct wanted *wanted, const struct shell_tree *tree)
+static void write_answer(struct json *j, const struct wanted *wanted, const struct shell_tree *tree,
+                         const struct buf *canonical)
 {
     json_key(j, "commands");
     json_array_begin(j);
     shell_each_command(tree, write_name, j);
     json_array_end(j);
     if (wanted->canonical) {
-        struct buf canonical;
-        buf_init(&canonical, &allocator_libc, SHOWN_BYTES_MAX);
-        shell_render(tree, &canonical);
         json_key(j, "canonical");
-        json_bytes(j, canonical.data, canonical.len);
-        buf_release(&canonical);
+        json_bytes(j, canonical->data, canonical->len);
     }
     if (wanted->tree) {
         json_key(j, "tree");
@@ -111,19 +105,28 @@ static bool answer(const char *text, size_t len, const struct wanted *wanted)
     struct arena arena;
     struct shell_error error;
     const struct shell_tree *tree;
-    arena_init(&arena, &allocator_libc, TREE_BYTES_MAX);
+    arena_init(&arena, &allocator_libc, SHELL_TREE_MAX);
+    struct buf canonical;
+    buf_init(&canonical, &allocator_libc, SHOWN_BYTES_MAX);
     bool accepted = !shell_parse(&arena, text, len, &tree, &error);
+    if (accepted && wanted->canonical)
+        shell_render(tree, &canonical);
+    if (canonical.failed) {
+        error = (struct shell_error){.line = 1, .column = 1, .message = "out of memory"};
+        accepted = false;
+    }
     struct json j;
     json_init(&j, cli_print_json, NULL);
     json_object_begin(&j);
     json_key(&j, "ok");
     json_bool(&j, accepted);
     if (accepted)
-        write_answer(&j, wanted, tree);
+        write_answer(&j, wanted, tree, &canonical);
     else
         write_error(&j, &error);
     json_object_end(&j);
     cli_print("\n", 1);
+    buf_release(&canonical);
     arena_release(&arena);
     return accepted;
 }
@@ -152,7 +155,7 @@ static int show(const char *text, size_t len, const struct parse_options *option
     struct arena arena;
     struct shell_error error;
     const struct shell_tree *tree;
-    arena_init(&arena, &allocator_libc, TREE_BYTES_MAX);
+    arena_init(&arena, &allocator_libc, SHELL_TREE_MAX);
     bool accepted = !shell_parse(&arena, text, len, &tree, &error);
     if (accepted) {
         struct buf shown;
@@ -195,13 +198,13 @@ static int parse_text(const struct parse_options *options, const struct options_
     struct err e;
     struct buf text;
     bool from_stdin;
-    buf_init(&text, &allocator_libc, options->file ? SHELL_TEXT_MAX : TEXT_BUF_MAX);
+    buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_WRONG_CALL, failure = 0;
     if (options->file && words->count)
         cli_complain("parse: a text or --file, not both");
     else if (options->file && (failure = read_file(options->file, &text)) < 0)
         cli_complain("parse: '%s': %s", options->file,
-                     failure == -E2BIG ? "too long" : strerror(-failure));
+                     failure == -E2BIG ? "more than 4 MiB" : strerror(-failure));
     else if (!options->file && text_from_words(words, &text, &from_stdin, &e) < 0)
         cli_complain("parse: %s", e.message);
     else if (options->json)
@@ -247,8 +250,8 @@ const struct command command_parse = {
         "\n"
         "With --batch standard input has one JSON string a line; one object a line comes out for "
         "each: ok, error with line, column and message, commands with the names of all simple "
-        "commands (null for one that is not known before it runs), and with --canonical the "
-        "canonical text.\n"
+        "commands (null for one that is not known before it runs), with --canonical the canonical "
+        "text, and with --tree the tree.\n"
         "\n"
         "Exit status: 0 read, 1 refused, 2 a wrong call. With --batch 0 whatever the texts.",
     .options = parse_options,

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/escape.h"
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "shell/shell.h"
@@ -71,7 +70,10 @@ int text_from_words(const struct options_parsed *words, struct buf *ret, bool *r
                        "the text must be one word: quote it, or put -- before separate words");
     } else if (strcmp(words->operands[0], "-") == 0) {
         *ret_from_stdin = true;
-        return read_stdin(ret, e);
+        int failure = read_stdin(ret, e);
+        if (failure == 0 && ret->len > NACRE_TEXT_MAX)
+            failure = err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
+        return failure;
     } else {
         buf_append_text(ret, words->operands[0]);
     }
@@ -82,22 +84,17 @@ int text_from_words(const struct options_parsed *words, struct buf *ret, bool *r
 
 void text_show_refusal(const char *text, size_t len)
 {
-    enum { TREE_BYTES_MAX = 512 << 20, SHOWN_MAX = 4096 };
+    enum { SHOWN_MAX = 4096 };
     struct arena arena;
     struct shell_error error;
     const struct shell_tree *tree;
-    arena_init(&arena, &allocator_libc, TREE_BYTES_MAX);
+    arena_init(&arena, &allocator_libc, SHELL_TREE_MAX);
     if (shell_parse(&arena, text, len, &tree, &error) == -EINVAL) {
-        struct buf shown, safe;
-        struct escape escape = {.ascii_only = !cli_terminal_is_utf8()};
+        struct buf shown;
         buf_init(&shown, &allocator_libc, SHOWN_MAX);
-        buf_init(&safe, &allocator_libc, SHOWN_MAX);
-        shell_error_show(&error, text, len, &shown);
-        escape_append(&escape, shown.data, shown.len, &safe);
-        escape_finish(&escape, &safe);
-        fd_write_all(STDERR_FILENO, safe.data, safe.len);
+        shell_error_show(&error, text, len, !cli_terminal_is_utf8(), &shown);
+        fd_write_all(STDERR_FILENO, shown.data, shown.len);
         buf_release(&shown);
-        buf_release(&safe);
     }
     arena_release(&arena);
 }

@@ -5,9 +5,8 @@
 #include "engine/engine.h"
 #include "shell/shell.h"
 
-/* A tree takes up to some forty times its text; it is gone when engine_read returns. */
+/* A tree takes up to some hundred times its text; it is gone when engine_read returns. */
 enum {
-    TREE_BYTES_MAX = 512 << 20,
     CANONICAL_MAX = 7 << 20, /* a plan takes 8 MiB */
     ARGV_MAX = 4096,
 };
@@ -63,7 +62,7 @@ int engine_read(struct arena *arena, const char *text, size_t len, struct readin
     struct shell_error error;
     const struct shell_tree *tree;
     struct reading reading = {0};
-    arena_init(&trees, arena->allocator, TREE_BYTES_MAX);
+    arena_init(&trees, arena->allocator, SHELL_TREE_MAX);
     int failure = shell_parse(&trees, text, len, &tree, &error);
     if (failure < 0)
         err_set(e, failure, "line %u, column %u: %s", error.line, error.column, error.message);

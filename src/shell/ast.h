@@ -67,7 +67,7 @@ struct shell_param {
     bool has_subscript;
     bool length;   /* ${#name} */
     bool indirect; /* ${!name} */
-    bool bare;     /* $name right before { , or }: braces are expanded first and may lengthen it */
+    bool bare;     /* without braces where that counts: $name right before { , or }, and $! */
     bool bad; /* what bash calls a bad substitution when it gets there: the inside as `operand` */
 };
 

@@ -14,13 +14,12 @@ enum char_class {
     CHAR_BREAK = 1 << 1,      /* ends a word: blanks, newline, ; & | ( ) < >, the end */
     CHAR_WORD_STOP = 1 << 2,  /* needs a look in a word: what breaks it, quotes, $ and controls */
     CHAR_QUOTE_STOP = 1 << 3, /* needs a look in double quotes: " ` $ \ and the end */
-    CHAR_LATE_STOP = 1 << 4,  /* needs a look in late text: those and ' ( ) [ ] { } */
+    CHAR_LATE_STOP = 1 << 4,  /* needs a look in late text: those and ' < > ( ) [ ] { } */
     CHAR_NAME_START = 1 << 5, /* letters, _ */
     CHAR_NAME = 1 << 6,       /* letters, digits, _ */
     CHAR_DIGIT = 1 << 7,
-    CHAR_SPECIAL = 1 << 8,   /* $@ $* $# $? $- $$ $! */
-    CHAR_GLOB = 1 << 9,      /* * ? [ */
-    CHAR_RESERVED = 1 << 10, /* a reserved word may start with it */
+    CHAR_SPECIAL = 1 << 8,  /* $@ $* $# $? $- $$ $! */
+    CHAR_RESERVED = 1 << 9, /* a reserved word may start with it */
 };
 
 extern const uint16_t char_table[256];

@@ -51,6 +51,13 @@ static bool scan_parameter(struct parser *p, struct shell_param *param)
     return false;
 }
 
+/* What is read anew must not have a subscript: each level of them would double the time. */
+static void refuse_twice(struct parser *p, const struct shell_param *param, const char *from)
+{
+    if (param->has_subscript)
+        parser_refuse(p, from, "a bad substitution");
+}
+
 /* ${#…}: the length of something, unless the # is itself the parameter. */
 static bool scan_length(struct parser *p, struct shell_param *param)
 {
@@ -60,6 +67,7 @@ static bool scan_length(struct parser *p, struct shell_param *param)
     p->at = behind(at);
     if (scan_parameter(p, param) && *p->at == '}')
         return param->length = true;
+    refuse_twice(p, param, at);
     *param = (struct shell_param){0};
     p->at = at;
     return false;
@@ -188,16 +196,20 @@ static bool scan_expansion(struct parser *p, struct shell_param *param, enum quo
         p->at = behind(letter);
         return true;
     }
-    const char *operator= p->at;
+    const char *op_at = p->at;
     if (!scan_operator(p, param))
         return false;
     char op = param->op.bytes[0];
+    struct late_mark mark = mark_commands(p);
     if (quoting == UNQUOTED && !(op == ':' && param->op.len == 1)) {
         param->operand = scan_operand(p, from);
     } else {
-        bool pattern = strchr("#%/^,~", op) && !has_operator(inside, operator);
+        bool pattern = strchr("#%/^,~", op) && !has_operator(inside, op_at);
         param->operand = scan_late(p, pattern ? LATE_PATTERN : LATE_OPERAND, from);
     }
+    if (op == '/' || (op == ':' && param->op.len == 1)) /* split at / or : later */
+        check_commands(p, &mark, from);
+    p->now.late_command |= mark.outer;
     return true;
 }
 
@@ -215,6 +227,7 @@ static struct shell_part *scan_braces(struct parser *p, const char *from, enum q
     bool in_quotes = p->now.in_quotes;
     p->now.in_quotes = quoting != UNQUOTED;
     if (!scan_expansion(p, param, quoting, from) || *p->at != '}') {
+        refuse_twice(p, param, from);
         *param = (struct shell_param){.bad = true};
         p->at = inside;
         param->operand = scan_late(p, LATE_OPERAND, from);
@@ -310,6 +323,7 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
             } else {
                 part->param->name = (struct shell_text){next, 1};
                 p->at++;
+                part->param->bare = *next == '!'; /* without a job it is not quite ${!} */
                 /* Much of bash skips what follows the second $ as if it were no part of $$. */
                 if (*next == '$' && *p->at && strchr("{([", *p->at))
                     parser_refuse(p, from, "'$$' right before a bracket: write '${$}'");

@@ -1,8 +1,8 @@
 /*
  * The tree as text: for people a node a line, for programs JSON.
  *
- * Both come from one walk that names every node and its fields; the two ways of writing are the
- * rows of a small table of functions.
+ * Both come from one walk that names every node and its fields; what is between `writing` and `the
+ * walk` knows which of the two is written.
  */
 #include <string.h>
 
@@ -135,6 +135,7 @@ static void dump_param(struct dump *d, const struct shell_param *param)
     flag(d, "length", param->length);
     flag(d, "indirect", param->indirect);
     flag(d, "bad", param->bad);
+    flag(d, "bare", param->bare);
     if (param->op.len)
         field_text(d, "operator", &param->op);
     line(d);

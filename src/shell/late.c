@@ -148,6 +148,38 @@ static void check_pairs(struct parser *p, const char *from, const char *to)
         parser_refuse(p, from, "a '(' without its ')' in a command within arithmetic");
 }
 
+struct late_mark mark_commands(struct parser *p)
+{
+    struct late_mark mark = {p->at, p->cases, p->bodies, p->now.late_command};
+    p->now.late_command = false;
+    return mark;
+}
+
+void check_commands(struct parser *p, const struct late_mark *mark, const char *from)
+{
+    if (!p->now.late_command)
+        return;
+    check_pairs(p, mark->from, p->at);
+    /* bash writes the command anew, with patterns that have no parenthesis before them. */
+    if (p->cases != mark->cases)
+        parser_refuse(p, from, "'case' in a command within arithmetic or a subscript");
+    if (p->bodies != mark->bodies)
+        parser_refuse(p, from, "a here-document within arithmetic or a subscript");
+}
+
+/* To bash's second look a # behind a blank begins a comment in $((…)), and hides where that ends.
+ */
+static void check_comments(struct parser *p, const struct parts *parts, const char *from)
+{
+    for (const struct shell_part *part = parts->first; part; part = part->next) {
+        for (uint32_t i = 1; part->kind == SHELL_TEXT && i < part->text.len; i++) {
+            if (part->text.bytes[i] == '#' &&
+                (char_is(part->text.bytes[i - 1], CHAR_BLANK) || part->text.bytes[i - 1] == '\n'))
+                parser_refuse(p, from, "a '#' behind a blank within arithmetic");
+        }
+    }
+}
+
 static const struct {
     char open, close; /* no `open`: the first `close` ends it */
     bool arith;
@@ -163,11 +195,8 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
     char open = KINDS[kind].open, close = KINDS[kind].close, guard = p->now.late_guard;
     bool arith = KINDS[kind].arith;
     unsigned depth = 0, parens = 0;
-    const char *start_of_all = p->at;
-    bool outer_command = p->now.late_command;
-    unsigned cases = p->cases, bodies = p->bodies;
+    struct late_mark mark = mark_commands(p);
     parser_enter(p, from);
-    p->now.late_command = false;
     if (arith)
         p->now.late_guard = open;
     for (;;) {
@@ -230,18 +259,14 @@ struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *
     }
     if (parens)
         parser_refuse(p, from, "a '(' without its ')' in arithmetic");
-    if (p->now.late_command && open) {
-        check_pairs(p, start_of_all, p->at);
-        /* bash writes the command anew, with patterns that have no parenthesis before them. */
-        if (p->cases != cases)
-            parser_refuse(p, from, "'case' in a command within arithmetic or a subscript");
-        if (p->bodies != bodies)
-            parser_refuse(p, from, "a here-document within arithmetic or a subscript");
-    }
+    if (open)
+        check_commands(p, &mark, from);
+    if (arith || guard)
+        check_comments(p, &parts, from);
     if (kind == LATE_PATTERN)
         check_quoted(p, &parts, from);
     parser_leave(p);
     p->now.late_guard = guard;
-    p->now.late_command |= outer_command;
+    p->now.late_command |= mark.outer;
     return parts.first;
 }

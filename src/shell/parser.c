@@ -52,11 +52,11 @@ void parser_enter(struct parser *p, const char *at)
 
 /* --- a text within the text ------------------------------------------------------------------- */
 
-static struct reading fresh_reading(const struct reading *outer)
+static struct reader fresh_reader(const struct reader *outer)
 {
-    return (struct reading){.last = TOKEN_START,
-                            .in_command = outer->in_command,
-                            .within_document = outer->within_document};
+    return (struct reader){.last = TOKEN_START,
+                           .in_command = outer->in_command,
+                           .within_document = outer->within_document};
 }
 
 void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_t len,
@@ -68,7 +68,7 @@ void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_
     p->end = bytes + len;
     p->map = map;
     p->base = base;
-    p->now = fresh_reading(&saved->now);
+    p->now = fresh_reader(&saved->now);
     p->now.pending_tail = &p->now.pending;
 }
 
@@ -89,8 +89,8 @@ void parser_pop(struct parser *p, const struct inner *saved)
 struct shell_list *parse_substitution(struct parser *p, const char *open)
 {
     parser_enter(p, open);
-    struct reading outer = p->now;
-    p->now = fresh_reading(&outer);
+    struct reader outer = p->now;
+    p->now = fresh_reader(&outer);
     p->now.pending_tail = &p->now.pending;
     p->now.in_command++;
     p->now.case_statement = outer.case_statement; /* as bash forgets to forget it */
@@ -146,13 +146,13 @@ static void check_move(struct parser *p, const struct token *target)
 static struct shell_redirect *parse_redirect(struct parser *p)
 {
     struct shell_redirect *redirect = parser_alloc(p, sizeof(*redirect));
-    struct token first = *take(p), operator= first;
+    struct token first = *take(p), op = first;
     bool has_fd = first.kind == TOKEN_FD;
     if (has_fd)
-        operator= * take(p);
+        op = *take(p);
 
     size_t row = 0;
-    while (REDIRECTIONS[row].token != operator.kind)
+    while (REDIRECTIONS[row].token != op.kind)
         row++;
     redirect->kind = REDIRECTIONS[row].kind;
     redirect->fd = REDIRECTIONS[row].fd;
@@ -182,7 +182,7 @@ static struct shell_redirect *parse_redirect(struct parser *p)
     if (redirect->kind == SHELL_REDIRECT_BOTH_WAYS && redirect->fd == 1 && p->now.in_command)
         parser_refuse(p, first.from, "'1<>' within a substitution");
     if (redirect->kind == SHELL_REDIRECT_DOCUMENT)
-        add_document(p, redirect, operator.kind == TOKEN_DOCUMENT_DASH, operator.from);
+        add_document(p, redirect, op.kind == TOKEN_DOCUMENT_DASH, op.from);
     take(p);
     return redirect;
 }
@@ -438,7 +438,9 @@ static struct shell_item *parse_item(struct parser *p)
         enum token_kind kind = peek_kind(p);
         if (kind != TOKEN_AND && kind != TOKEN_OR)
             return item;
-        if (is_behind_document(p))
+        const struct shell_pipeline *first = item->pipelines;
+        if (is_behind_document(p) &&
+            (first->next || first->commands->next || first->commands->kind != SHELL_SIMPLE))
             refuse_behind_document(p);
         (*tail)->or_next = kind == TOKEN_OR;
         tail = &(*tail)->next;
@@ -494,7 +496,7 @@ static void parse_item_end(struct parser *p, struct shell_item *item)
  */
 static void check_behind_document(struct parser *p, const struct shell_item *item)
 {
-    const struct reading *r = &p->now;
+    const struct reader *r = &p->now;
     if (!r->in_command || !starts_command(peek_kind(p)))
         return;
     if (r->had_document && item->end == SHELL_END_SEMICOLON)
@@ -596,29 +598,4 @@ int shell_parse(struct arena *arena, const char *text, size_t len, const struct 
     tree->list = parse_script(&p);
     *ret = tree;
     return 0;
-}
-
-void shell_error_show(const struct shell_error *error, const char *text, size_t len,
-                      struct buf *out)
-{
-    enum { BEFORE = 60, AFTER = 40 }; /* bytes of a long line around the place */
-    size_t at = error->offset < len ? error->offset : len;
-    size_t from = at, to = at;
-    while (from > 0 && text[from - 1] != '\n' && at - from < BEFORE)
-        from--;
-    while (to < len && text[to] != '\n' && to - at < AFTER)
-        to++;
-    buf_append_text(out, "  ");
-    for (size_t i = from; i < to; i++) {
-        char c = text[i];
-        if (((unsigned char)c < ' ' && c != '\t') || c == 127)
-            c = '?';
-        buf_append_byte(out, c);
-    }
-    buf_append_text(out, "\n  ");
-    for (size_t i = from; i < at; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            buf_append_byte(out, text[i] == '\t' ? '\t' : ' ');
-    }
-    buf_append_text(out, "^\n");
 }

@@ -92,7 +92,6 @@ struct token {
     uint32_t fd;                         /* FD */
     struct shell_text fd_name;           /* FD: {name} */
     struct shell_part *parts;            /* LET, FOR_ARITH */
-    bool fresh;                          /* TOKEN_WORD in the place of a command's name */
 };
 
 /* A here-document whose body has not been read yet. */
@@ -104,7 +103,7 @@ struct pending {
 };
 
 /* The state of the reader that a substitution sets aside and takes back. */
-struct reading {
+struct reader {
     struct token token;
     bool has_token;               /* `token` was read and not yet taken */
     const char *taken_to;         /* the end of the token taken last */
@@ -145,7 +144,7 @@ struct parser {
     unsigned cases;  /* `case` commands read so far */
     unsigned bodies; /* here-documents read so far */
     unsigned braces; /* { without its } so far, in this text */
-    struct reading now;
+    struct reader now;
 };
 
 /* --- parser.c --- */
@@ -185,7 +184,7 @@ struct inner {
     const uint32_t *map;
     uint32_t base;
     unsigned braces;
-    struct reading now;
+    struct reader now;
 };
 void parser_push(struct parser *p, struct inner *saved, const char *bytes, size_t len,
                  const uint32_t *map, uint32_t base);
@@ -294,6 +293,14 @@ enum late_kind {
     LATE_OPERAND,   /* up to the } of ${…} */
     LATE_PATTERN,   /* the same behind an operator that takes a pattern: its quotes are quotes */
 };
+/* Where bash counts parentheses to find the end of a command: begun here, looked at when read. */
+struct late_mark {
+    const char *from;
+    unsigned cases, bodies;
+    bool outer;
+};
+struct late_mark mark_commands(struct parser *p);
+void check_commands(struct parser *p, const struct late_mark *mark, const char *from);
 /* Late text up to what closes it (not taken). */
 struct shell_part *scan_late(struct parser *p, enum late_kind kind, const char *from);
 

@@ -1,7 +1,15 @@
 /* Commands in canonical form; see render.h. */
 #include "shell/render.h"
 
+#include <errno.h>
 #include <string.h>
+
+void render_end(struct render *r)
+{
+    if (r->arena.failed && !r->out->failed)
+        r->out->failed = -ENOMEM;
+    arena_release(&r->arena);
+}
 
 struct document {
     const char *body;
@@ -136,7 +144,7 @@ static void render_body(struct render *r, const struct shell_redirect *redirect,
     inner.documents_tail = &inner.documents;
     arena_init(&inner.arena, r->out->allocator, SIZE_MAX);
     render_parts(&inner, part, PLACE_DOCUMENT);
-    arena_release(&inner.arena);
+    render_end(&inner);
     document->body = arena_copy(&r->arena, body.data, body.len);
     document->len = body.len;
     if (body.failed && !r->out->failed)
@@ -147,10 +155,8 @@ static void render_body(struct render *r, const struct shell_redirect *redirect,
 static void render_document(struct render *r, const struct shell_redirect *redirect)
 {
     struct document *document = arena_alloc(&r->arena, sizeof(*document));
-    if (!document) {
-        r->out->failed = r->out->failed ? r->out->failed : -12;
+    if (!document)
         return;
-    }
     document->delimiter = redirect->delimiter.bytes;
     document->delimiter_len = redirect->delimiter.len;
     render_body(r, redirect, document);
@@ -158,13 +164,10 @@ static void render_document(struct render *r, const struct shell_redirect *redir
         const char *longer =
             arena_format(&r->arena, "_%.*s", (int)document->delimiter_len, document->delimiter);
         if (!longer)
-            break;
+            return;
         document->delimiter = longer;
         document->delimiter_len++;
     }
-    if (!document->body && document->len)
-        r->out->failed = r->out->failed ? r->out->failed : -12;
-
     /* "<<-" is another operator. */
     bool dash = !redirect->quoted && document->delimiter_len && document->delimiter[0] == '-';
     buf_append_text(r->out, dash ? "<< " : "<<");
@@ -644,5 +647,5 @@ void shell_render(const struct shell_tree *tree, struct buf *out)
         if (r.documents)
             end_line(&r);
     }
-    arena_release(&r.arena);
+    render_end(&r);
 }

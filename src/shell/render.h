@@ -30,6 +30,9 @@ enum word_place {
     PLACE_LATE, /* text as it stands */
 };
 
+/* A failure of the arena becomes one of the output. */
+void render_end(struct render *r);
+
 void render_parts(struct render *r, const struct shell_part *part, enum word_place place);
 void render_word(struct render *r, const struct shell_word *word);
 void render_single_quoted(struct buf *out, const char *bytes, size_t len);

@@ -244,5 +244,5 @@ void shell_render_word(const struct shell_word *word, struct buf *out)
     r.documents_tail = &r.documents;
     arena_init(&r.arena, out->allocator, SIZE_MAX);
     render_parts(&r, word->parts, PLACE_WORD);
-    arena_release(&r.arena);
+    render_end(&r);
 }

@@ -24,8 +24,9 @@
 #include "shell/ast.h"
 
 enum {
-    SHELL_TEXT_MAX = 16 * 1024 * 1024, /* bytes of a text that is read at all */
-    SHELL_DEPTH_MAX = 200,             /* constructs within constructs */
+    SHELL_TEXT_MAX = 4 * 1024 * 1024,   /* bytes of a text that is read at all */
+    SHELL_TREE_MAX = 512 * 1024 * 1024, /* enough for the tree of any text */
+    SHELL_DEPTH_MAX = 200,              /* constructs within constructs */
     SHELL_MESSAGE_MAX = 160,
 };
 
@@ -46,9 +47,10 @@ struct shell_tree {
 int shell_parse(struct arena *arena, const char *text, size_t len, const struct shell_tree **ret,
                 struct shell_error *error);
 
-/* The line that an error points into and a caret below its place; for people. */
+/* The line that an error points into and a caret below its place, safe for a terminal; `ascii_only`
+ * for one that may not speak UTF-8. */
 void shell_error_show(const struct shell_error *error, const char *text, size_t len,
-                      struct buf *out);
+                      bool ascii_only, struct buf *out);
 
 /* The canonical text. Line numbers are those of the source. */
 void shell_render(const struct shell_tree *tree, struct buf *out);

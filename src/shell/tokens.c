@@ -36,14 +36,14 @@ static bool is_one_of(enum token_kind kind, uint64_t set)
     return set >> kind & 1;
 }
 
-static bool allows_reserved(const struct reading *r)
+static bool allows_reserved(const struct reader *r)
 {
     if (r->last == TOKEN_WORD)
         return r->before == TOKEN_COPROC || r->before == TOKEN_FUNCTION;
     return is_one_of(r->last, BEFORE_RESERVED);
 }
 
-static bool allows_time(const struct reading *r)
+static bool allows_time(const struct reader *r)
 {
     /* Behind a pipe and a newline it is a word. */
     bool piped = r->before == TOKEN_PIPE &&
@@ -52,7 +52,7 @@ static bool allows_time(const struct reading *r)
 }
 
 /* Where a command's name or an assignment may stand. */
-static bool is_command_position(const struct reading *r)
+static bool is_command_position(const struct reader *r)
 {
     if (r->last == TOKEN_ASSIGNMENT)
         return true;
@@ -269,7 +269,7 @@ static bool takes_arrays(const struct shell_word *word)
 }
 
 /* `in` was read: for `case`, or what bash takes for one, patterns follow. */
-static void begin_in(struct reading *r, bool patterns)
+static void begin_in(struct reader *r, bool patterns)
 {
     r->expecting_in -= r->expecting_in > 0;
     if (patterns) {
@@ -279,7 +279,7 @@ static void begin_in(struct reading *r, bool patterns)
 }
 
 /* Behind these a few words are special that are not reserved there. */
-static bool may_be_special(const struct reading *r)
+static bool may_be_special(const struct reader *r)
 {
     switch (r->last) {
     case TOKEN_WORD:
@@ -298,7 +298,7 @@ static bool may_be_special(const struct reading *r)
  */
 static enum token_kind classify(struct parser *p, const struct shell_part *part)
 {
-    struct reading *r = &p->now;
+    struct reader *r = &p->now;
     const char *bytes = part->text.bytes;
     size_t len = part->text.len;
     bool acceptable = allows_reserved(r);
@@ -357,7 +357,7 @@ static enum token_kind classify(struct parser *p, const struct shell_part *part)
 
 static void read_word(struct parser *p, struct token *token)
 {
-    struct reading *r = &p->now;
+    struct reader *r = &p->now;
     bool command = is_command_position(r);
     if ((command || r->more_assignments) && !r->case_pattern && !is_redirection(r->last) &&
         scan_assignment(p, &token->assignment)) {
@@ -389,7 +389,7 @@ static bool is_duplication(enum token_kind kind)
 
 void read_token(struct parser *p)
 {
-    struct reading *r = &p->now;
+    struct reader *r = &p->now;
     struct token *token = &r->token;
     skip_blanks(p);
     if (*p->at == '#') {
@@ -449,10 +449,11 @@ _Noreturn void unexpected(struct parser *p, const char *expected)
 {
     const struct token *token = peek(p);
     char text[SHOWN_MAX];
+    const char *hint = strstr(p->source, "\r\n") ? " (the lines end in CR LF)" : "";
     if (token->kind == TOKEN_END)
-        parser_refuse(p, token->from, "unexpected end: expected %s", expected);
+        parser_refuse(p, token->from, "unexpected end: expected %s%s", expected, hint);
     if (token->kind == TOKEN_NEWLINE)
-        parser_refuse(p, token->from, "unexpected end of the line: expected %s", expected);
-    parser_refuse(p, token->from, "unexpected '%s': expected %s",
-                  shown(text, token->from, token->to), expected);
+        parser_refuse(p, token->from, "unexpected end of the line: expected %s%s", expected, hint);
+    parser_refuse(p, token->from, "unexpected '%s': expected %s%s",
+                  shown(text, token->from, token->to), expected, hint);
 }

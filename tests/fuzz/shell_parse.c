@@ -16,7 +16,7 @@ static void check_refusal(const struct shell_error *error, const char *text, siz
         abort();
     struct buf shown;
     buf_init(&shown, &allocator_libc, 4096);
-    shell_error_show(error, text, len, &shown);
+    shell_error_show(error, text, len, false, &shown);
     if (shown.failed)
         abort();
     buf_release(&shown);

@@ -27,6 +27,10 @@ echo $(( $(case a in a) echo; touch harm;; esac) ))
 "${x:-'$(touch harm)'}"
 x=$(coproc touch harm; wait)
 ${ touch harm; }
+echo $((1 #))'\n$(touch harm)))'
+BASH_COMPAT=42\necho "${x#$'"\\n'}""${x#$'"\\n'}"}'$(touch harm)"}"'
+set -o posix\necho "${z:-'}'" ; touch harm; echo "}"
+a=(1)<(touch harm)
 END
 nacre run - < <(printf 'touch harm\necho \0')
 refute 'nor behind a NUL' test -e harm
