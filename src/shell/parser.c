@@ -269,6 +269,9 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
         }
     }
     p->now.leading_redirects = p->now.more_assignments = false;
+    if (p->now.in_command && command->redirects && command->simple.words &&
+        shell_is_special(command->simple.words))
+        parser_refuse(p, from, "a redirection before a reserved word within a substitution");
     command->span = parser_span(p, from, p->now.taken_to);
     return command;
 }

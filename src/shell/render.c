@@ -220,17 +220,6 @@ static void render_redirects(struct render *r, const struct shell_redirect *redi
     }
 }
 
-/* Names that would be something else if no redirection stood before them. */
-static bool name_is_special(const struct shell_word *word)
-{
-    const struct shell_part *part = word->parts;
-    if (!part || part->next || part->kind != SHELL_TEXT)
-        return false;
-    bool option = part->text.len == 2 && part->text.bytes[0] == '-' &&
-                  (part->text.bytes[1] == 'p' || part->text.bytes[1] == '-'); /* of `time` */
-    return option || shell_is_reserved(part->text.bytes, part->text.len);
-}
-
 static bool is_empty(const struct shell_command *command)
 {
     return command->kind == SHELL_SIMPLE && !command->simple.words &&
@@ -240,7 +229,7 @@ static bool is_empty(const struct shell_command *command)
 static bool redirects_first(const struct shell_command *command)
 {
     return command->redirects && command->simple.words && !command->simple.assignments &&
-           name_is_special(command->simple.words);
+           shell_is_special(command->simple.words);
 }
 
 /* Where what is written first of a command stands in the source. */

@@ -74,5 +74,7 @@ bool shell_word_known(const struct shell_word *word, struct buf *out);
 const struct shell_command *shell_plain_command(const struct shell_tree *tree);
 
 bool shell_is_reserved(const char *bytes, size_t len);
+/* Whether a command's name would be something else if no redirection stood before it. */
+bool shell_is_special(const struct shell_word *name);
 
 #endif

@@ -120,6 +120,16 @@ bool shell_is_reserved(const char *bytes, size_t len)
     return len && find_reserved(bytes, len) != TOKEN_WORD;
 }
 
+bool shell_is_special(const struct shell_word *name)
+{
+    const struct shell_part *part = name->parts;
+    if (!part || part->next || part->kind != SHELL_TEXT)
+        return false;
+    bool option = part->text.len == 2 && part->text.bytes[0] == '-' &&
+                  (part->text.bytes[1] == 'p' || part->text.bytes[1] == '-'); /* of `time` */
+    return option || shell_is_reserved(part->text.bytes, part->text.len);
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 void skip_blanks(struct parser *p)

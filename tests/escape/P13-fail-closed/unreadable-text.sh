@@ -31,6 +31,8 @@ echo $((1 #))'\n$(touch harm)))'
 BASH_COMPAT=42\necho "${x#$'"\\n'}""${x#$'"\\n'}"}'$(touch harm)"}"'
 set -o posix\necho "${z:-'}'" ; touch harm; echo "}"
 a=(1)<(touch harm)
+echo $(>o ! touch harm)
+echo `>o time touch harm`
 END
 nacre run - < <(printf 'touch harm\necho \0')
 refute 'nor behind a NUL' test -e harm
