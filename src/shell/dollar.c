@@ -204,7 +204,7 @@ static bool scan_expansion(struct parser *p, struct shell_param *param, enum quo
     if (quoting == UNQUOTED && !(op == ':' && param->op.len == 1)) {
         param->operand = scan_operand(p, from);
     } else {
-        bool pattern = strchr("#%/^,~", op) && !has_operator(inside, op_at);
+        bool pattern = strchr("#%/^,", op) && !has_operator(inside, op_at);
         param->operand = scan_late(p, pattern ? LATE_PATTERN : LATE_OPERAND, from);
     }
     if (op == '/' || (op == ':' && param->op.len == 1)) /* split at / or : later */
