@@ -131,10 +131,7 @@ void scan_array(struct parser *p, struct parts *parts)
     p->at++;
     for (;;) {
         skip_blanks(p);
-        if (*p->at == '#') {
-            const char *line = memchr(p->at, '\n', (size_t)(p->end - p->at));
-            p->at = line ? line : p->end;
-        }
+        skip_comment(p);
         char c = *p->at;
         if (c == ')')
             break;

@@ -122,19 +122,10 @@ static struct shell_part *scan_operand(struct parser *p, const char *from)
             p->at++;
             scan_single(p, &parts, start);
             break;
-        case '"': {
+        case '"':
             p->at++;
-            struct shell_part *part = scan_double(p, start);
-            const struct shell_part *inner = part->parts;
-            if (!inner)
-                parts_add_text(p, &parts, SHELL_QUOTED, start, 0, start, p->at);
-            else if (!inner->next && inner->kind == SHELL_QUOTED)
-                parts_add_text(p, &parts, SHELL_QUOTED, inner->text.bytes, inner->text.len, start,
-                               p->at);
-            else
-                parts_add(&parts, part);
+            add_double(p, &parts, start);
             break;
-        }
         case '\\':
             if (!p->at[1])
                 parser_refuse(p, from, "no '}' closes this");
@@ -259,18 +250,6 @@ static struct shell_part *scan_command(struct parser *p, const char *from)
     return part;
 }
 
-/* $" " is a double-quoted text: no translation is ever there, see docs/reading.md. */
-static void scan_translated(struct parser *p, struct parts *parts, const char *from)
-{
-    struct shell_part *part = scan_double(p, from);
-    if (part->parts && (part->parts->next || part->parts->kind != SHELL_QUOTED)) {
-        parts_add(parts, part);
-        return;
-    }
-    struct shell_text text = part->parts ? part->parts->text : (struct shell_text){from, 0};
-    parts_add_text(p, parts, SHELL_QUOTED, text.bytes, text.len, from, p->at);
-}
-
 void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
 {
     const char *from = p->at, *next = behind(from);
@@ -307,8 +286,8 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
         if (quoting != UNQUOTED)
             break;
         p->at = next + 1;
-        if (*next == '"')
-            scan_translated(p, parts, from);
+        if (*next == '"') /* no translation is ever there, see docs/reading.md */
+            add_double(p, parts, from);
         else
             scan_ansi(p, parts, from);
         return;

@@ -284,8 +284,10 @@ static struct shell_command *parse_command(struct parser *p)
     parser_enter(p, from);
     switch (token->kind) {
     case TOKEN_FUNCTION:
+        command = parse_function(p, NULL, from);
+        break;
     case TOKEN_COPROC:
-        command = token->kind == TOKEN_FUNCTION ? parse_function(p, NULL, from) : parse_coproc(p);
+        command = parse_coproc(p);
         break;
     case TOKEN_WORD: {
         struct shell_word *word = token->word;

@@ -227,6 +227,7 @@ static inline const struct token *take(struct parser *p)
 _Noreturn void unexpected(struct parser *p, const char *expected);
 void skip_newlines(struct parser *p);
 void skip_blanks(struct parser *p);
+void skip_comment(struct parser *p); /* if there is one, up to the end of its line */
 static inline bool is_redirection(enum token_kind kind)
 {
     return kind == TOKEN_FD || (kind >= TOKEN_LESS && kind <= TOKEN_DOCUMENT_DASH);
@@ -263,6 +264,8 @@ struct shell_word *scan_word(struct parser *p, enum word_mode mode);
 void scan_word_rest(struct parser *p, struct parts *parts, enum word_mode mode);
 /* "…" behind the opening quote, up to and with the closing one. */
 struct shell_part *scan_double(struct parser *p, const char *from);
+/* The same, where "a" and 'a' are one: as quoted text if it is nothing else. */
+void add_double(struct parser *p, struct parts *parts, const char *from);
 /* All of the current text, as a here-document's body. */
 void scan_document(struct parser *p, struct parts *parts);
 /* '…' behind the opening quote. */

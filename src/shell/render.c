@@ -21,7 +21,7 @@ struct document {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static uint32_t count_lines(const char *from, const char *to)
+uint32_t count_lines(const char *from, const char *to)
 {
     uint32_t count = 0;
     for (; (from = memchr(from, '\n', (size_t)(to - from))); from++)

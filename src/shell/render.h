@@ -33,6 +33,7 @@ enum word_place {
 /* A failure of the arena becomes one of the output. */
 void render_end(struct render *r);
 
+uint32_t count_lines(const char *from, const char *to); /* newlines */
 void render_parts(struct render *r, const struct shell_part *part, enum word_place place);
 void render_word(struct render *r, const struct shell_word *word);
 void render_single_quoted(struct buf *out, const char *bytes, size_t len);

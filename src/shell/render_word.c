@@ -68,20 +68,12 @@ static void render_escaped(struct buf *out, const struct shell_text *text, const
     buf_append(out, text->bytes + start, text->len - start);
 }
 
-static size_t count_newlines(const char *at, size_t len)
-{
-    size_t count = 0;
-    for (const char *end = at + len; (at = memchr(at, '\n', (size_t)(end - at))); at++)
-        count++;
-    return count;
-}
-
 /* Whether newlines in the text were escapes in the source: as they are they would move lines. */
 static bool hides_newlines(const struct render *r, const struct shell_part *part)
 {
-    size_t count = count_newlines(part->text.bytes, part->text.len);
+    uint32_t count = count_lines(part->text.bytes, part->text.bytes + part->text.len);
     return count && r->source &&
-           count != count_newlines(r->source + part->span.from, part->span.to - part->span.from);
+           count != count_lines(r->source + part->span.from, r->source + part->span.to);
 }
 
 static void render_quoted(struct render *r, const struct shell_part *part, enum word_place place)

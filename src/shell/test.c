@@ -27,10 +27,7 @@ static void cond_skip_newlines(struct parser *p)
 {
     for (;;) {
         skip_blanks(p);
-        if (*p->at == '#') {
-            const char *line = memchr(p->at, '\n', (size_t)(p->end - p->at));
-            p->at = line ? line : p->end;
-        }
+        skip_comment(p);
         if (*p->at != '\n')
             return;
         end_of_line(p);

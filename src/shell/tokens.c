@@ -143,6 +143,14 @@ void skip_blanks(struct parser *p)
     }
 }
 
+void skip_comment(struct parser *p)
+{
+    if (*p->at != '#')
+        return;
+    const char *line = memchr(p->at, '\n', (size_t)(p->end - p->at));
+    p->at = line ? line : p->end;
+}
+
 void end_of_line(struct parser *p)
 {
     p->at++;
@@ -402,10 +410,7 @@ void read_token(struct parser *p)
     struct reader *r = &p->now;
     struct token *token = &r->token;
     skip_blanks(p);
-    if (*p->at == '#') {
-        const char *line = memchr(p->at, '\n', (size_t)(p->end - p->at));
-        p->at = line ? line : p->end;
-    }
+    skip_comment(p);
     *token = (struct token){.from = p->at};
     char c = *p->at;
     if (at_end(p)) {

@@ -270,8 +270,7 @@ void scan_escape(struct parser *p, struct parts *parts)
     p->at += len ? len : 1;
 }
 
-/* "a" is the same as 'a'. */
-static void add_double(struct parser *p, struct parts *parts, const char *from)
+void add_double(struct parser *p, struct parts *parts, const char *from)
 {
     struct shell_part *part = scan_double(p, from);
     const struct shell_part *inner = part->parts;
