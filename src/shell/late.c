@@ -134,7 +134,7 @@ static void check_pairs(struct parser *p, const char *from, const char *to)
         } else if (*at == '"') {
             for (at++; at < to && *at != '"'; at++)
                 at += *at == '\\';
-        } else if (*at == '#' && at > from && strchr(" \t\n;&|()[`", at[-1])) {
+        } else if (*at == '#' && at > from && strchr(" \t\n;&|()[]`", at[-1])) {
             parser_refuse(p, at, "a comment in a command within arithmetic");
         } else if (*at == '(') {
             count++;
