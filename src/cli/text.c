@@ -70,10 +70,7 @@ int text_from_words(const struct options_parsed *words, struct buf *ret, bool *r
                        "the text must be one word: quote it, or put -- before separate words");
     } else if (strcmp(words->operands[0], "-") == 0) {
         *ret_from_stdin = true;
-        int failure = read_stdin(ret, e);
-        if (failure == 0 && ret->len > NACRE_TEXT_MAX)
-            failure = err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
-        return failure;
+        return read_stdin(ret, e);
     } else {
         buf_append_text(ret, words->operands[0]);
     }

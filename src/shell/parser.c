@@ -439,7 +439,7 @@ static struct shell_item *parse_item(struct parser *p)
     struct shell_item *item = parser_alloc(p, sizeof(*item));
     struct shell_pipeline **tail = &item->pipelines;
     for (;;) {
-        *tail = parse_pipeline(p);
+        struct shell_pipeline *pipeline = *tail = parse_pipeline(p);
         enum token_kind kind = peek_kind(p);
         if (kind != TOKEN_AND && kind != TOKEN_OR)
             return item;
@@ -447,8 +447,8 @@ static struct shell_item *parse_item(struct parser *p)
         if (is_behind_document(p) &&
             (first->next || first->commands->next || first->commands->kind != SHELL_SIMPLE))
             refuse_behind_document(p);
-        (*tail)->or_next = kind == TOKEN_OR;
-        tail = &(*tail)->next;
+        pipeline->or_next = kind == TOKEN_OR;
+        tail = &pipeline->next;
         take(p);
         skip_newlines(p);
     }
