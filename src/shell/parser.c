@@ -225,6 +225,14 @@ static struct shell_word *word_of_assignment(struct parser *p,
     return word;
 }
 
+/* bash writes redirections anew behind the words: what was no reserved word by them becomes one. */
+static void check_special(struct parser *p, const struct shell_command *command, const char *from)
+{
+    if (p->now.in_command && command->kind == SHELL_SIMPLE && command->simple.words &&
+        shell_is_special(command->simple.words))
+        parser_refuse(p, from, "a redirection before a reserved word within a substitution");
+}
+
 /* A simple command, of which the first word may have been taken already. */
 struct shell_command *parse_simple_from(struct parser *p, struct shell_word *first,
                                         const char *from)
@@ -269,9 +277,8 @@ struct shell_command *parse_simple_from(struct parser *p, struct shell_word *fir
         }
     }
     p->now.leading_redirects = p->now.more_assignments = false;
-    if (p->now.in_command && command->redirects && command->simple.words &&
-        shell_is_special(command->simple.words))
-        parser_refuse(p, from, "a redirection before a reserved word within a substitution");
+    if (command->redirects)
+        check_special(p, command, from);
     command->span = parser_span(p, from, p->now.taken_to);
     return command;
 }
@@ -366,6 +373,7 @@ static void redirect_errors(struct parser *p, struct shell_command *command)
     const struct token *token = peek(p);
     if (command->kind == SHELL_FUNCTION || command->kind == SHELL_COPROC)
         parser_refuse(p, token->from, "'|&' behind a function or a coprocess");
+    check_special(p, command, token->from);
     struct shell_redirect **tail = &command->redirects;
     while (*tail)
         tail = &(*tail)->next;
@@ -443,9 +451,9 @@ static struct shell_item *parse_item(struct parser *p)
         enum token_kind kind = peek_kind(p);
         if (kind != TOKEN_AND && kind != TOKEN_OR)
             return item;
-        const struct shell_pipeline *first = item->pipelines;
-        if (is_behind_document(p) &&
-            (first->next || first->commands->next || first->commands->kind != SHELL_SIMPLE))
+        bool first_and_simple = tail == &item->pipelines && !pipeline->commands->next &&
+                                pipeline->commands->kind == SHELL_SIMPLE;
+        if (is_behind_document(p) && !first_and_simple)
             refuse_behind_document(p);
         pipeline->or_next = kind == TOKEN_OR;
         tail = &pipeline->next;
