@@ -201,6 +201,8 @@ fuzzers:
 	+$(MAKE) --no-print-directory VARIANT=fuzz fuzzers
 endif
 
+$(B)/tools/shellgen: tests/tools/shellgen_grammar.h
+
 $(B)/bench/%: tests/bench/%.c $(call upto,shell)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -216,7 +218,7 @@ $(B)/oracle/oracle.so: tests/oracle/oracle.c tests/oracle/build
 	$(call say,LINK,$@)
 	$(Q)CC=$(LAUNCH_CC) tests/oracle/build $@
 
-$(B)/oracle/compare: tests/oracle/compare.c $(call upto,shell)
+$(B)/oracle/compare: tests/oracle/compare.c tests/oracle/ours.c tests/oracle/ours.h $(call upto,shell)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
