@@ -213,7 +213,7 @@ $(B)/tools/%: tests/tools/%.c
 	$(Q)$(LAUNCH_CC) -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
 
 # bash's own parser, as a builtin of bash, and what compares nacre's with it. No sanitizers in bash.
-$(B)/oracle/oracle.so: tests/oracle/oracle.c tests/oracle/build
+$(B)/oracle/oracle.so: tests/oracle/oracle.c tests/oracle/tree.c tests/oracle/tree.h tests/oracle/build
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)CC=$(LAUNCH_CC) tests/oracle/build $@

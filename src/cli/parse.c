@@ -125,6 +125,10 @@ static bool answer(const char *text, size_t len, const struct wanted *wanted)
     else
         write_error(&j, &error);
     json_object_end(&j);
+    if (json_finish(&j) < 0) {
+        cli_complain("parse: the tree cannot be written as JSON");
+        accepted = false;
+    }
     cli_print("\n", 1);
     buf_release(&canonical);
     arena_release(&arena);
