@@ -9,8 +9,8 @@ VARIANT ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-ROOMS := base shell plan sandbox run engine cli
-LIBRARY_ROOMS := base shell plan sandbox run engine
+ROOMS := base shell facts policy plan sandbox run engine cli
+LIBRARY_ROOMS := base shell facts policy plan sandbox run engine
 
 VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
 SONAME  := libnacre.so.0
@@ -36,7 +36,7 @@ endif
 
 COMMON := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -include base/banned.h \
           -fPIC -fvisibility=hidden -fno-common -fstack-protector-strong $(WARNINGS)
-LIBS := -Wl,--as-needed -lnettle -ljansson
+LIBS := -Wl,--as-needed -lnettle -ljansson -lfyaml
 
 release_CC := gcc
 release_CFLAGS := -O2 -g -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
@@ -79,7 +79,13 @@ reverse = $(if $(1),$(call reverse,$(wordlist 2,99,$(1))) $(firstword $(1)))
 position = $(words $(shell echo "$(ROOMS)" | sed 's/\b$(1)\b.*/$(1)/'))
 upto = $(foreach r,$(call reverse,$(wordlist 1,$(call position,$(1)),$(ROOMS))),$(call archive,$(r)))
 
-LIBRARY_OBJECTS := $(call objects,$(foreach r,$(LIBRARY_ROOMS),$(call room_sources,$(r))))
+# What is made of data/ and belongs to a room: generated_ROOM.
+generated_facts := $(B)/gen/knowledge_data.o
+generated_policy := $(B)/gen/policy_data.o
+LIBRARY_OBJECTS := $(call objects,$(foreach r,$(LIBRARY_ROOMS),$(call room_sources,$(r)))) \
+                   $(foreach r,$(LIBRARY_ROOMS),$(generated_$(r)))
+KNOWLEDGE := $(sort $(wildcard data/commands/*.yaml)) data/variables.yaml
+POLICIES := $(sort $(wildcard data/policies/*.yaml data/agents/*.yaml))
 LAUNCH_SOURCES := $(wildcard src/sandbox/launch/*.c) src/plan/codec.c src/plan/kinds.c \
                   src/base/err.c src/base/fd.c src/base/buf.c src/base/alloc.c src/base/json.c \
                   src/base/utf8.c src/base/escape.c src/base/clock.c
@@ -94,7 +100,7 @@ ORACLE := $(B)/oracle/oracle.so $(B)/oracle/compare
 
 all: $(PROGRAMS)
 programs: $(PROGRAMS)
-unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS) $(ORACLE)
+unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS) $(ORACLE) $(B)/unjudged/nacre
 
 help:
 	@echo 'make            build the program, its launcher and the library (build/release)'
@@ -118,6 +124,9 @@ $(B)/prefix: FORCE
 $(B)/src/engine/engine.o: $(B)/prefix
 $(B)/src/engine/engine.o: private CFLAGS_ALL += -DNACRE_LAUNCHER='"$(PREFIX)/libexec/nacre/nacre-launch"'
 
+# libfyaml.h has a banned function in its macros, so this one file sees it before the ban.
+$(B)/src/base/yaml.o: private CFLAGS_ALL := -include libfyaml.h $(CFLAGS_ALL)
+
 # A change of flags or of the compiler makes everything anew.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
@@ -134,14 +143,50 @@ $(B)/launch/%.o: %.c $(B)/flags
 	$(call say,CC,$@)
 	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) -MMD -MP -c $< -o $@
 
+# What is known about commands, from YAML to tables of C.
+$(B)/embed-commands: tools/embed-commands.c $(B)/src/facts/knowledge_read.o $(call archive,base)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(B)/gen/knowledge_data.c: $(B)/embed-commands $(KNOWLEDGE)
+	@mkdir -p $(@D)
+	$(Q)$(B)/embed-commands $(KNOWLEDGE) > $@.new
+	$(Q)mv $@.new $@
+
+# The profiles and the agents that come with nacre, likewise.
+$(B)/embed-policies: tools/embed-policies.c $(call archive,base)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(B)/gen/policy_data.c: $(B)/embed-policies $(POLICIES)
+	@mkdir -p $(@D)
+	$(Q)$(B)/embed-policies $(POLICIES) > $@.new
+	$(Q)mv $@.new $@
+
+$(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
 define room_archive
-$(call archive,$(1)): $(call objects,$(call room_sources,$(1)))
+$(call archive,$(1)): $(call objects,$(call room_sources,$(1))) $(generated_$(1))
 	@rm -f $$@
 	$(Q)ar rcs $$@ $$^
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_archive,$(r))))
 
 $(B)/nacre: $(B)/src/cli/main.o $(call upto,cli)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $($(VARIANT)_PROGRAM) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+# The program without the policy, for tests that try the walls alone; never installed.
+$(B)/unjudged/main.o: src/cli/main.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -DNACRE_UNJUDGED -MMD -MP -c $< -o $@
+
+$(B)/unjudged/nacre: $(B)/unjudged/main.o $(call upto,cli)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $($(VARIANT)_PROGRAM) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
 

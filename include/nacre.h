@@ -88,7 +88,7 @@ typedef enum nacre_stream { NACRE_STDOUT, NACRE_STDERR } nacre_stream;
 #define NACRE_OUTPUT_MAX         67108864
 #define NACRE_TEXT_MAX           4194304
 
-#define NACRE_RUN_OPTIONS_VERSION 1
+#define NACRE_RUN_OPTIONS_VERSION 2
 
 typedef struct nacre_run_options {
     unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
@@ -122,11 +122,30 @@ typedef struct nacre_run_options {
      * process's own.
      */
     const char *const *environment;
+    /*
+     * By which policy (docs/policy.md): a profile instead of the configured one, an agent's name, a
+     * file instead of the user's configuration; each may be NULL. `config_dir` has the user's
+     * config.yaml, agents/ and commands/; NULL: none is looked at.
+     */
+    const char *profile, *agent, *config, *config_dir;
+    /* For this call alone: patterns of which every command must match one, "off" or "on", more
+     * paths to read and to write, NAME=VALUE limits. Lists end with NULL; each may be NULL. */
+    const char *const *allow;
+    const char *network;
+    const char *const *read_paths, *const *write_paths, *const *limits;
+    /*
+     * Called when a person must confirm, with the verdict as JSON. Returns 1 for yes; anything else
+     * is no. NULL: nobody is there to ask, and the run is refused as NEEDS_CONFIRMATION.
+     */
+    int (*on_confirm)(void *user, const char *verdict_json, size_t len);
+    /* 1: the host has decided already, and no policy is asked. The walls are the same. */
+    int unjudged;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL     \
+        NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0                          \
     }
 
 /*
@@ -140,11 +159,20 @@ typedef struct nacre_run_options {
 NACRE_API int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
                         nacre_result **ret, nacre_error *error);
 
+/*
+ * The verdict on a text alone, as JSON, in pieces; nothing runs. Returns 0, or a negative errno
+ * value: -EINVAL for a configuration that does not load, or what `write` returned.
+ */
+NACRE_API int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *options,
+                         int (*write)(void *user, const char *bytes, size_t len), void *user,
+                         nacre_error *error);
+
 /* --- result --------------------------------------------------------------------------------- */
 
 typedef enum nacre_status {
     NACRE_STATUS_ERROR,   /* nacre itself failed; nacre_result_error says why */
     NACRE_STATUS_DENIED,  /* refused; nacre_result_error says why */
+    NACRE_STATUS_NEEDS_CONFIRMATION, /* refused, for nobody said yes; likewise */
     NACRE_STATUS_TIMEOUT, /* killed at the time limit */
     NACRE_STATUS_KILLED,  /* died of a signal, or cancelled */
     NACRE_STATUS_FAILED,  /* ended with an exit code other than 0 */

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # What every test script starts with: checks that print TAP, and the program under test.
 #
-#   $NACRE    the program        $TOOLS    small C programs of tests/tools
+#   $JUDGE    the program        $TOOLS    small C programs of tests/tools
+#   $NACRE    the same without the policy: what it is asked to run meets the walls alone
 #   $SOAK     how many times as long the repeating tests run (1, or 10 in `make soak`)
 #
 # A script runs in an empty directory of its own, as root and as an ordinary user, and ends with

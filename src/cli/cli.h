@@ -17,8 +17,12 @@ enum {
     EXIT_YES = 0,
     EXIT_NO = 1,
     EXIT_WRONG_CALL = 2,
+    EXIT_CONFIRM = 3, /* `test` */
     EXIT_BROKEN = 125,
 };
+
+/* False only in the program with which the tests try the walls alone; main.c sets it. */
+extern const bool cli_judges;
 
 /* Ends with NULL. */
 extern const struct command *const cli_commands[];

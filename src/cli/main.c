@@ -6,6 +6,12 @@
 
 enum { HELP_MAX = 1 << 16 };
 
+#ifdef NACRE_UNJUDGED
+const bool cli_judges = false;
+#else
+const bool cli_judges = true;
+#endif
+
 static int print_help(const struct command *command)
 {
     struct buf text;

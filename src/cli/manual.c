@@ -4,6 +4,8 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 
+const bool cli_judges = true;
+
 int main(void)
 {
     struct buf tables;

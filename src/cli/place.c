@@ -9,6 +9,7 @@ nacre_run_options place_run_options(const struct place_options *place)
     options.workspace = place->workspace;
     options.cwd = place->cwd;
     options.environment = cli_environment();
+    options.unjudged = !cli_judges;
     return options;
 }
 

@@ -1,17 +1,21 @@
 /* nacre plan: the sandbox of a text as data; nothing runs. */
 #include "cli/cli.h"
-#include "cli/place.h"
+#include "cli/decide.h"
 #include "cli/text.h"
 
 enum { TABLE_MAX = 32 << 20, READING_MAX = 64 << 20 };
 
 struct plan_options {
     struct place_options place;
+    struct policy_options policy;
+    struct policy_call_options call;
     bool json;
 };
 
 static const struct option plan_options[] = {
     PLACE_OPTIONS(struct plan_options),
+    POLICY_OPTIONS(struct plan_options),
+    POLICY_CALL_OPTIONS(struct plan_options),
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print the steps as one JSON array",
@@ -72,9 +76,11 @@ static int plan_run(const void *options, const struct options_parsed *words)
     buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_WRONG_CALL;
     struct reading reading;
+    struct decider decider;
     struct arena arena;
     arena_init(&arena, &allocator_libc, READING_MAX);
-    if (text_from_words(words, &text, &from_stdin, &e) < 0) {
+    if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
+        decide_open(&arena, &wanted->place, &wanted->policy, &wanted->call, &decider, &e) < 0) {
         cli_complain("plan: %s", e.message);
     } else if (engine_read(&arena, text.data, text.len, &reading, &e) < 0) {
         cli_complain("plan: %s", e.message);

@@ -5,16 +5,19 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "cli/cli.h"
-#include "cli/place.h"
+#include "cli/confirm.h"
+#include "cli/decide.h"
 #include "cli/show.h"
 #include "cli/text.h"
 
+enum { OPTIONS_MAX = 1 << 20 };
+
 struct run_command_options {
     struct place_options place;
+    struct policy_options policy;
+    struct policy_call_options call;
     uint64_t timeout_ms;
-    struct option_list limits;
     const char *keep;
     bool json;
     const char *format;
@@ -28,11 +31,8 @@ static const struct option run_command_options[] = {
      .value_name = "TIME",
      .help = "kill everything after this time: 30s, 5m, 500ms (default 120s, at most 600s)",
      .offset = offsetof(struct run_command_options, timeout_ms)},
-    {.name = "limit",
-     .kind = OPTION_LIST,
-     .value_name = "NAME=VALUE",
-     .help = "set a limit; output=SIZE is what is kept of each stream (default 1MB, at most 64MB)",
-     .offset = offsetof(struct run_command_options, limits)},
+    POLICY_OPTIONS(struct run_command_options),
+    POLICY_CALL_OPTIONS(struct run_command_options),
     {.name = "keep",
      .kind = OPTION_CHOICE,
      .choices = "head|tail|both",
@@ -94,10 +94,27 @@ static void die_of_signal(void)
 
 /* --- live output -------------------------------------------------------------------------- */
 
+/* What the library's calls back need. */
+struct live {
+    struct show shows[2];
+    const struct run_command_options *wanted;
+    const char *text;
+    size_t len;
+};
+
 static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
 {
-    struct show *shows = user;
-    return show_bytes(&shows[stream == NACRE_STDERR], bytes, len, false);
+    struct live *live = user;
+    return show_bytes(&live->shows[stream == NACRE_STDERR], bytes, len, false);
+}
+
+static int ask_person(void *user, const char *verdict_json, size_t len)
+{
+    const struct live *live = user;
+    (void)verdict_json;
+    (void)len;
+    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call,
+                       live->text, live->len);
 }
 
 /* What the live view could not have: the tail, and the mark of what lies between. */
@@ -111,22 +128,6 @@ static int show_rest(struct show *s, const nacre_result *r, nacre_stream stream)
 }
 
 /* --- the command -------------------------------------------------------------------------- */
-
-static int read_limits(const struct option_list *limits, nacre_run_options *o)
-{
-    for (size_t i = 0; i < limits->count; i++) {
-        const char *value = strchr(limits->value[i], '=');
-        if (!value || strncmp(limits->value[i], "output=", strlen("output=")) != 0) {
-            cli_complain("run: unknown limit '%s'; there is output=SIZE", limits->value[i]);
-            return -EINVAL;
-        }
-        if (units_parse_size(value + 1, &o->output_limit) < 0 || o->output_limit == 0) {
-            cli_complain("run: limit '%s': not a size (try 100KB or 10MB)", limits->value[i]);
-            return -EINVAL;
-        }
-    }
-    return 0;
-}
 
 static nacre_keep keep_named(const char *name)
 {
@@ -158,14 +159,29 @@ static int finish_json(const nacre_result *r, int status)
     return cli_finish(status, EXIT_BROKEN);
 }
 
-static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o, bool json)
+/* Why it does not run, with the place in the text. */
+static void show_refusal(const struct run_command_options *wanted, const nacre_result *r,
+                         const char *text, size_t len)
 {
-    struct show shows[2];
+    nacre_status status = nacre_result_status(r);
+    bool asks = status == NACRE_STATUS_NEEDS_CONFIRMATION;
+    cli_complain("%s%s", status == NACRE_STATUS_DENIED ? "refused: " : "", nacre_result_error(r));
+    if (status == NACRE_STATUS_DENIED || asks)
+        confirm_show(&wanted->place, &wanted->policy, &wanted->call, text, len);
+}
+
+static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o,
+                    const struct run_command_options *wanted, bool json)
+{
+    struct live live = {.wanted = wanted, .text = text, .len = len};
+    struct show *shows = live.shows;
     show_init(&shows[0], STDOUT_FILENO, signal_event);
     show_init(&shows[1], STDERR_FILENO, signal_event);
+    o->user = &live;
     if (!json) {
         o->on_output = show_live;
-        o->user = shows;
+        if (confirm_is_possible())
+            o->on_confirm = ask_person;
     }
     nacre_result *r = NULL;
     nacre_error error;
@@ -174,11 +190,11 @@ static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o
         return EXIT_BROKEN;
     }
     int status = signal_seen ? 128 + signal_seen : nacre_result_exit_code(r);
-    if (nacre_result_error(r)[0])
+    if (nacre_result_error(r)[0] && !json)
+        show_refusal(wanted, r, text, len);
+    else if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
-    if (nacre_result_status(r) == NACRE_STATUS_DENIED && !json)
-        text_show_refusal(text, len);
     status = json ? finish_json(r, status) : finish_text(r, shows, status);
     nacre_result_free(r);
     return status;
@@ -191,8 +207,6 @@ static int run_run(const void *options, const struct options_parsed *words)
     nacre_run_options o = place_run_options(&wanted->place);
     o.timeout_ms = wanted->timeout_ms;
     o.keep = keep_named(wanted->keep);
-    if (read_limits(&wanted->limits, &o) < 0)
-        return EXIT_BROKEN;
     /* Asked before the command runs: what it prints would be lost. */
     int closed = cli_finish(0, EXIT_BROKEN);
     if (closed)
@@ -200,11 +214,14 @@ static int run_run(const void *options, const struct options_parsed *words)
 
     struct err e;
     struct buf text;
+    struct arena arena;
     bool from_stdin;
     buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
+    arena_init(&arena, &allocator_libc, OPTIONS_MAX);
     int status = EXIT_BROKEN;
     int failure;
-    if (text_from_words(words, &text, &from_stdin, &e) < 0) {
+    if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
+        decide_run_options(&arena, &wanted->policy, &wanted->call, &o, &e) < 0) {
         cli_complain("run: %s", e.message);
         if (json)
             cli_print_json_error(status, e.message);
@@ -216,10 +233,11 @@ static int run_run(const void *options, const struct options_parsed *words)
             o.stdin_fd = STDIN_FILENO;
         nacre *n = cli_open();
         if (n)
-            status = run_text(n, text.data, text.len, &o, json);
+            status = run_text(n, text.data, text.len, &o, wanted, json);
         nacre_close(n);
     }
     buf_release(&text);
+    arena_release(&arena);
     if (signal_seen)
         die_of_signal();
     return status;
@@ -230,14 +248,19 @@ const struct command command_run = {
     .summary = "run a command text in the sandbox",
     .synopsis = "'TEXT' | -- ARGV... | -",
     .description =
-        "Runs TEXT with bash in a sandbox of its own: new user, mount, pid, network, ipc, uts and "
+        "Judges TEXT by the policy (`nacre test` shows the verdict alone), and runs it if it is "
+        "allowed, or if it must be confirmed and a person at the terminal says yes; with nobody to "
+        "ask it is refused.\n"
+        "\n"
+        "It runs with bash in a sandbox of its own: new user, mount, pid, network, ipc, uts and "
         "cgroup namespaces; the system read-only; private /tmp and home; the workspace writable; "
         "no network but loopback. Standard input is passed on when it is not a terminal. When the "
         "command ends, or its time is over, everything that it started is killed.\n"
         "\n"
         "Separate words may be given behind --, and `-` reads the text from standard input.\n"
         "\n"
-        "    nacre run 'make test'\n"
+        "    nacre run 'git status'\n"
+        "    nacre run --agent coder 'make test'\n"
         "    nacre run --json --timeout 30s 'npm test | tail -20'\n"
         "    nacre run -- grep -r 'a b' src\n"
         "\n"

@@ -13,10 +13,13 @@
 #include "base/units.h"
 #include "engine/version.h"
 
+#define NACRE_SYSTEM_DIR "/etc/nacre"
+
 enum {
     HANDLE_BYTES_MAX = 1 << 20,
     RESULT_BYTES_MAX = 32 << 20,
     SCRATCH_BYTES = 1 << 30,
+    JUDGEMENT_BYTES_MAX = 1 << 30,
 };
 
 const char *nacre_version(void)
@@ -132,12 +135,16 @@ static const char *variable(const char *const *environment, const char *name)
     return NULL;
 }
 
+static const char *home_of(const nacre_run_options *o)
+{
+    return o->environment ? variable(o->environment, "HOME") : secure_getenv("HOME");
+}
+
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
                 struct workspace *ret_workspace, struct plan *ret, struct err *e)
 {
     struct workspace w;
-    const char *home = o->environment ? variable(o->environment, "HOME") : secure_getenv("HOME");
-    int r = workspace_resolve(arena, o->workspace, o->cwd, home, &w, e);
+    int r = workspace_resolve(arena, o->workspace, o->cwd, home_of(o), &w, e);
     if (r < 0)
         return r;
     const struct plan_request request = {
@@ -272,17 +279,165 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
     return failure;
 }
 
-static void run_text(nacre_result *r, const nacre_run_options *o)
+static int check_options(const nacre_run_options *o, struct err *e)
 {
-    int failure = engine_read(&r->arena, r->text, r->text_len, &r->reading, &r->error);
-    if (failure == -ENOMEM)
-        return;
-    if (failure < 0) {
+    if (o->version != NACRE_RUN_OPTIONS_VERSION)
+        return err_set(e, -EINVAL, "run options of version %u, not %d", o->version,
+                       NACRE_RUN_OPTIONS_VERSION);
+    if ((unsigned)o->keep > NACRE_KEEP_BOTH)
+        return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
+    return 0;
+}
+
+/* --- decide ------------------------------------------------------------------------------- */
+
+/* The policy for these options, ready for the workspace that they mean. */
+static int open_decider(struct arena *arena, const nacre_run_options *o, struct decider *ret,
+                        struct err *e)
+{
+    struct workspace w;
+    int r = workspace_resolve(arena, o->workspace, o->cwd, home_of(o), &w, e);
+    if (r < 0)
+        return r;
+    const struct policy_request request = {
+        .profile = o->profile,
+        .agent = o->agent,
+        .config = o->config,
+        .workspace = w.root,
+        .system_dir = NACRE_SYSTEM_DIR,
+        .user_dir = o->config_dir,
+        .allow = o->allow,
+        .network = o->network,
+        .read_paths = o->read_paths,
+        .write_paths = o->write_paths,
+        .limits = o->limits,
+    };
+    return engine_decider(arena, &request, &w, home_of(o), ret, e);
+}
+
+static int append_json(void *user, const char *bytes, size_t len)
+{
+    return buf_append(user, bytes, len);
+}
+
+/* Whether somebody is there and says yes. */
+static bool is_confirmed(const nacre_result *r, const nacre_run_options *o)
+{
+    if (!o->on_confirm)
+        return false;
+    struct buf text;
+    struct json j;
+    buf_init(&text, &r->engine->allocator, RESULT_BYTES_MAX);
+    json_init(&j, append_json, &text);
+    verdict_write_json(&r->verdict, &j);
+    bool yes = json_finish(&j) == 0 && o->on_confirm(o->user, text.data, text.len) == 1;
+    buf_release(&text);
+    return yes;
+}
+
+static void refuse(nacre_result *r, nacre_status status, const char *what)
+{
+    const struct verdict_reason *first = r->verdict.reasons;
+    r->status = status;
+    r->exit_code = 126;
+    err_set(&r->error, -EPERM, "%s%s", what, first ? first->reason : "");
+}
+
+/* What the policy says of this run's limits, where the caller leaves them open or goes past them. */
+static void limit_by(nacre_result *r, const struct policy *policy, nacre_run_options *o)
+{
+    char most[UNITS_TEXT];
+    if (o->timeout_ms == 0)
+        o->timeout_ms = policy->default_timeout_ms;
+    if (policy->limits.timeout_max_ms && o->timeout_ms > policy->limits.timeout_max_ms) {
+        o->timeout_ms = policy->limits.timeout_max_ms;
+        units_format_duration(o->timeout_ms, most);
+        warn(r, "the time limit was lowered to the largest that the policy allows, %s", most);
+    }
+    if (o->output_limit == 0 && policy->limits.output_bytes)
+        o->output_limit = policy->limits.output_bytes;
+    if (policy->network == NETWORK_ON)
+        warn(r, "the network stays off: sharing the host's is not built yet");
+    for (size_t i = 0; i < policy->warnings.count; i++)
+        warn(r, "%s", policy->warnings.items[i].text);
+}
+
+/* Reads and judges. False: the run is over, and the result says why. */
+static bool decide(nacre_result *r, nacre_run_options *o)
+{
+    struct decider d;
+    const struct shell_tree *tree;
+    if (r->text_len > NACRE_TEXT_MAX || o->unjudged) {
+        if (o->unjudged) { /* its limits hold all the same */
+            if (open_decider(&r->judgement, o, &d, &r->error) < 0)
+                return false;
+            limit_by(r, d.policy, o);
+        }
+        int failure = engine_read(&r->arena, r->text, r->text_len, &r->reading, &r->error);
+        if (failure < 0 && failure != -ENOMEM) {
+            r->status = NACRE_STATUS_DENIED;
+            r->exit_code = 126;
+            r->rule = "parse";
+        }
+        return failure == 0;
+    }
+    if (open_decider(&r->judgement, o, &d, &r->error) < 0 ||
+        engine_decide(&d, &r->judgement, r->text, r->text_len, &r->verdict, &tree, &r->error) < 0)
+        return false;
+    r->judged = true;
+    r->rule = r->verdict.rule;
+    if (r->verdict.decision == DECISION_DENY) {
+        refuse(r, NACRE_STATUS_DENIED, "");
+        return false;
+    }
+    if (r->verdict.decision == DECISION_CONFIRM && !is_confirmed(r, o)) {
+        refuse(r, NACRE_STATUS_NEEDS_CONFIRMATION, "needs confirmation: ");
+        return false;
+    }
+    limit_by(r, d.policy, o);
+    int failure = engine_read_tree(&r->arena, tree, &r->reading, &r->error);
+    if (failure == -E2BIG) {
         r->status = NACRE_STATUS_DENIED;
         r->exit_code = 126;
         r->rule = "parse";
-        return;
     }
+    return failure == 0;
+}
+
+int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *options,
+               int (*write)(void *user, const char *bytes, size_t len), void *user,
+               nacre_error *error)
+{
+    struct err e = {0};
+    struct arena arena;
+    struct decider d;
+    struct verdict verdict;
+    const struct shell_tree *tree;
+    arena_init(&arena, &n->allocator, JUDGEMENT_BYTES_MAX);
+    int failure = check_options(options, &e);
+    if (failure == 0)
+        failure = open_decider(&arena, options, &d, &e);
+    if (failure == 0)
+        failure = engine_decide(&d, &arena, text, len, &verdict, &tree, &e);
+    if (failure == 0) {
+        struct json j;
+        json_init(&j, write, user);
+        verdict_write_json(&verdict, &j);
+        failure = json_finish(&j);
+        if (failure < 0)
+            err_set(&e, failure, "the verdict cannot be written");
+    }
+    arena_release(&arena);
+    if (failure < 0)
+        tell(error, &e);
+    return failure;
+}
+
+static void run_text(nacre_result *r, const nacre_run_options *options)
+{
+    nacre_run_options adjusted = *options, *o = &adjusted;
+    if (!decide(r, o))
+        return;
     struct workspace w;
     struct plan plan;
     if (engine_plan(r->engine, &r->arena, r->reading.canonical, o, &w, &plan, &r->error) < 0)
@@ -295,16 +450,6 @@ static void run_text(nacre_result *r, const nacre_run_options *o)
         r->status = NACRE_STATUS_ERROR;
         r->exit_code = 125;
     }
-}
-
-static int check_options(const nacre_run_options *o, struct err *e)
-{
-    if (o->version != NACRE_RUN_OPTIONS_VERSION)
-        return err_set(e, -EINVAL, "run options of version %u, not %d", o->version,
-                       NACRE_RUN_OPTIONS_VERSION);
-    if ((unsigned)o->keep > NACRE_KEEP_BOTH)
-        return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
-    return 0;
 }
 
 int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
@@ -327,6 +472,7 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
     }
     *r = (nacre_result){.engine = n, .status = NACRE_STATUS_ERROR, .exit_code = 125};
     arena_init(&r->arena, &n->allocator, RESULT_BYTES_MAX);
+    arena_init(&r->judgement, &n->allocator, JUDGEMENT_BYTES_MAX);
     for (int i = 0; i < RUN_STREAMS; i++) {
         capture_init(&r->captures[i], &n->allocator, CAPTURE_HEAD, 0);
         r->captured[i].text = "";

@@ -11,7 +11,9 @@
 #include "base/err.h"
 #include "base/uuid.h"
 #include "nacre.h"
+#include "facts/facts.h"
 #include "plan/plan.h"
+#include "policy/verdict.h"
 #include "run/run.h"
 
 struct nacre {
@@ -36,11 +38,19 @@ struct reading {
     size_t argc;
 };
 
+/* A policy made ready for one workspace: judges any number of texts. */
+struct decider {
+    const struct policy *policy;
+    const struct judge *judge;
+    struct facts_host host;
+};
+
 enum { WARNINGS_MAX = 16 };
 
 struct nacre_result {
     struct nacre *engine;
-    struct arena arena; /* everything below that is a pointer */
+    struct arena arena; /* everything below that is a pointer, but for the verdict */
+    struct arena judgement;
     nacre_status status;
     int exit_code;
     char correlation_id[UUID_TEXT + 1];
@@ -48,8 +58,10 @@ struct nacre_result {
     const char *text;
     size_t text_len;
     struct reading reading;
+    struct verdict verdict;
+    bool judged;             /* there is a verdict */
     const char *working_dir; /* NULL until it is known */
-    const char *rule;        /* that refused; NULL */
+    const char *rule;        /* that decided; NULL */
     bool ran;                /* the sandbox was started: the fields below mean something */
     struct capture captures[RUN_STREAMS];
     struct captured captured[RUN_STREAMS];
@@ -69,6 +81,17 @@ int host_look(struct arena *arena, struct plan_host *ret, struct err *e);
 /* reading.c: -EINVAL or -E2BIG for a text that is refused, with its place. */
 int engine_read(struct arena *arena, const char *text, size_t len, struct reading *ret,
                 struct err *e);
+/* The same of a tree that is there. */
+int engine_read_tree(struct arena *arena, const struct shell_tree *tree, struct reading *ret,
+                     struct err *e);
+
+/* decide.c: `home` is the caller's home directory, or NULL. Everything lives in the arena. */
+int engine_decider(struct arena *arena, const struct policy_request *request,
+                   const struct workspace *workspace, const char *home, struct decider *ret,
+                   struct err *e);
+/* The verdict on a text; `ret_tree` is NULL for one that cannot be read. 0 or -ENOMEM. */
+int engine_decide(const struct decider *d, struct arena *arena, const char *text, size_t len,
+                  struct verdict *ret, const struct shell_tree **ret_tree, struct err *e);
 
 /* engine.c: everything of a run up to its plan; `text` is the canonical one. */
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,

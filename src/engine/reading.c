@@ -53,6 +53,16 @@ static int render(struct arena *arena, const struct shell_tree *tree, struct rea
     return failure ? err_set(e, failure, "out of memory for the text") : 0;
 }
 
+int engine_read_tree(struct arena *arena, const struct shell_tree *tree, struct reading *ret,
+                     struct err *e)
+{
+    struct reading reading = {0};
+    int failure = render(arena, tree, &reading, e);
+    if (failure == 0)
+        *ret = reading;
+    return failure;
+}
+
 int engine_read(struct arena *arena, const char *text, size_t len, struct reading *ret,
                 struct err *e)
 {
@@ -61,15 +71,12 @@ int engine_read(struct arena *arena, const char *text, size_t len, struct readin
     struct arena trees;
     struct shell_error error;
     const struct shell_tree *tree;
-    struct reading reading = {0};
     arena_init(&trees, arena->allocator, SHELL_TREE_MAX);
     int failure = shell_parse(&trees, text, len, &tree, &error);
     if (failure < 0)
         err_set(e, failure, "line %u, column %u: %s", error.line, error.column, error.message);
     else
-        failure = render(arena, tree, &reading, e);
+        failure = engine_read_tree(arena, tree, ret, e);
     arena_release(&trees);
-    if (failure == 0)
-        *ret = reading;
     return failure;
 }

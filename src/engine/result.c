@@ -6,6 +6,7 @@
 
 static const char *const status_names[] = {
     [NACRE_STATUS_ERROR] = "error",     [NACRE_STATUS_DENIED] = "denied",
+    [NACRE_STATUS_NEEDS_CONFIRMATION] = "needs_confirmation",
     [NACRE_STATUS_TIMEOUT] = "timeout", [NACRE_STATUS_KILLED] = "killed",
     [NACRE_STATUS_FAILED] = "failed",   [NACRE_STATUS_OK] = "ok",
 };
@@ -126,6 +127,10 @@ int nacre_result_write_json(const nacre_result *r,
         json_key(j, "policy_rule_matched");
         json_text(j, r->rule);
     }
+    if (r->judged) {
+        json_key(j, "verdict");
+        verdict_write_json(&r->verdict, j);
+    }
     if (r->error.code < 0) {
         json_key(j, "error");
         json_text(j, r->error.message);
@@ -148,5 +153,6 @@ void nacre_result_free(nacre_result *r)
     for (int i = 0; i < RUN_STREAMS; i++)
         capture_release(&r->captures[i]);
     arena_release(&r->arena);
+    arena_release(&r->judgement);
     alloc_free(&r->engine->allocator, r);
 }

@@ -1,0 +1,294 @@
+/*
+ * What a command prints, where that is certain: echo and printf of known words, cat of what flows
+ * in. Otherwise where it comes from: text that was decoded or downloaded stays that, whoever
+ * passes it on.
+ */
+#include "facts/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct stream from(enum word_source source)
+{
+    return (struct stream){.source = (uint8_t)source, .text = ""};
+}
+
+static struct stream known(const struct walk *w, struct buf *text)
+{
+    const char *copy = text->failed ? NULL : arena_copy(w->arena, text->data, text->len);
+    struct stream out = copy ? (struct stream){.state = WORD_KNOWN,
+                                               .text = copy,
+                                               .len = (uint32_t)text->len}
+                             : from(SOURCE_OUTPUT);
+    buf_release(text);
+    return out;
+}
+
+static int digit(char c, unsigned base)
+{
+    int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 99;
+    return d < (int)base ? d : -1;
+}
+
+/* One escape at text[i] == '\\'; how many letters it takes. `\c` and what is not known: 0. */
+static size_t unescape(const char *text, size_t len, bool zero_octal, struct buf *out)
+{
+    static const char plain[][2] = {{'a', 7},   {'b', 8},    {'e', 27},  {'E', 27},   {'f', 12},
+                                    {'n', 10},  {'r', 13},   {'t', 9},   {'v', 11},   {'\\', '\\'},
+                                    {'"', '"'}, {'\'', '\''}};
+    if (len < 2)
+        return 0;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
+        if (text[1] == plain[i][0]) {
+            buf_append_byte(out, plain[i][1]);
+            return 2;
+        }
+    }
+    unsigned base = text[1] == 'x' ? 16 : 8;
+    size_t i = base == 16 ? 2 : 1, most = base == 16 ? 4 : 4;
+    if (base == 8 && zero_octal) {
+        if (text[1] != '0')
+            return 0;
+        most = 5;
+    }
+    unsigned value = 0;
+    size_t start = i;
+    for (; i < len && i < most && digit(text[i], base) >= 0; i++)
+        value = value * base + (unsigned)digit(text[i], base);
+    if (i == start || (value & 0xff) == 0)
+        return 0;
+    buf_append_byte(out, (char)value);
+    return i;
+}
+
+static bool append_unescaped(const char *text, size_t len, bool zero_octal, struct buf *out)
+{
+    for (size_t i = 0; i < len;) {
+        if (text[i] != '\\') {
+            buf_append_byte(out, text[i++]);
+            continue;
+        }
+        size_t taken = unescape(text + i, len - i, zero_octal, out);
+        if (taken == 0)
+            return false;
+        i += taken;
+    }
+    return true;
+}
+
+enum { PRINTED_MAX = 1 << 16 };
+
+static struct stream echo_output(const struct walk *w, const struct act *act)
+{
+    bool newline = true, escapes = false;
+    size_t i = 1;
+    for (; i < act->word_count; i++) {
+        const struct fact_word *word = &act->words[i];
+        if (word->state != WORD_KNOWN || word->len < 2 || word->text[0] != '-' ||
+            strspn(word->text + 1, "neE") != word->len - 1)
+            break;
+        for (size_t k = 1; k < word->len; k++) {
+            newline &= word->text[k] != 'n';
+            escapes = word->text[k] == 'n' ? escapes : word->text[k] == 'e';
+        }
+    }
+    struct buf text;
+    buf_init(&text, &allocator_libc, PRINTED_MAX);
+    for (size_t first = i; i < act->word_count; i++) {
+        const struct fact_word *word = &act->words[i];
+        if (word->state != WORD_KNOWN || word->many ||
+            (w->plain_shell && memchr(word->text, '\\', word->len))) {
+            uint8_t source = word->source > SOURCE_OUTPUT ? word->source : SOURCE_OUTPUT;
+            if (act->word_count == 2 && word->source == SOURCE_NUMBER)
+                source = SOURCE_NUMBER;
+            buf_release(&text);
+            return from(source);
+        }
+        if (i > first)
+            buf_append_byte(&text, ' ');
+        if (!escapes) {
+            buf_append(&text, word->text, word->len);
+        } else if (!append_unescaped(word->text, word->len, true, &text)) {
+            buf_release(&text);
+            return from(SOURCE_DECODED);
+        }
+    }
+    if (newline)
+        buf_append_byte(&text, '\n');
+    return known(w, &text);
+}
+
+/* One round of the format; false: something that is not done here. */
+static bool print_round(const struct fact_word *format, const struct fact_word *args, size_t count,
+                        size_t *used, struct buf *out)
+{
+    for (size_t i = 0; i < format->len;) {
+        char c = format->text[i];
+        if (c == '\\') {
+            size_t taken = unescape(format->text + i, format->len - i, false, out);
+            if (taken == 0)
+                return false;
+            i += taken;
+            continue;
+        }
+        if (c != '%') {
+            buf_append_byte(out, c);
+            i++;
+            continue;
+        }
+        if (i + 1 >= format->len)
+            return false;
+        char kind = format->text[i + 1];
+        i += 2;
+        if (kind == '%') {
+            buf_append_byte(out, '%');
+            continue;
+        }
+        struct fact_word none = {.text = "", .state = WORD_KNOWN};
+        const struct fact_word *arg = *used < count ? &args[*used] : &none;
+        *used += *used < count;
+        if (kind == 's')
+            buf_append(out, arg->text, arg->len);
+        else if (kind == 'b') {
+            if (!append_unescaped(arg->text, arg->len, true, out))
+                return false;
+        } else if (kind == 'c') {
+            buf_append(out, arg->text, arg->len ? 1 : 0);
+        } else if (kind == 'd' && is_number(arg->text, arg->len) && arg->len < 10 &&
+                   arg->text[0] != '0' && arg->text[0] != '+') {
+            buf_append(out, arg->text, arg->len);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct stream printf_output(const struct walk *w, const struct act *act)
+{
+    size_t i = 1;
+    if (i < act->word_count && word_is(&act->words[i], "--"))
+        i++;
+    if (i >= act->word_count)
+        return from(SOURCE_OUTPUT);
+    if (word_is(&act->words[i], "-v"))
+        return (struct stream){.state = WORD_KNOWN, .text = ""};
+    uint8_t worst = SOURCE_NONE;
+    for (size_t k = i; k < act->word_count; k++) {
+        const struct fact_word *word = &act->words[k];
+        if (word->state != WORD_KNOWN || word->many)
+            worst = word->source > worst ? word->source : worst;
+    }
+    if (worst)
+        return from(worst > SOURCE_OUTPUT ? worst : SOURCE_OUTPUT);
+    const struct fact_word *format = &act->words[i], *args = format + 1;
+    size_t count = act->word_count - i - 1, used = 0;
+    struct buf text;
+    buf_init(&text, &allocator_libc, PRINTED_MAX);
+    do {
+        size_t before = used;
+        if (!print_round(format, args, count, &used, &text) || text.failed) {
+            buf_release(&text);
+            return from(SOURCE_DECODED);
+        }
+        if (used == before)
+            break;
+    } while (used < count);
+    return known(w, &text);
+}
+
+static bool has_operands(const struct act *act)
+{
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (!word_is(&act->words[i], "-") &&
+            !(act->words[i].state == WORD_KNOWN && act->words[i].text[0] == '-' &&
+              act->words[i].len > 1))
+            return true;
+    }
+    return false;
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Programs that print nothing but a number when they are called this way. */
+static bool prints_number(const struct act *act, const struct stream *in)
+{
+    (void)in;
+    if (act->known && (act->known->flags & KNOWN_NUMBER))
+        return true;
+    if (strcmp(act->name, "wc") == 0)
+        return !has_operands(act) && act->word_count == 2;
+    if (strcmp(act->name, "date") == 0) {
+        const struct fact_word *last = &act->words[act->word_count - 1];
+        return word_is(last, "+%s") || word_is(last, "+%Y") || word_is(last, "+%s%N");
+    }
+    if (strcmp(act->name, "grep") == 0) {
+        size_t files = 0;
+        bool count = false, recursive = false;
+        for (size_t i = 1; i < act->word_count; i++) {
+            const struct fact_word *word = &act->words[i];
+            if (word->state != WORD_KNOWN || word->many)
+                return false;
+            if (word->text[0] != '-') {
+                files++;
+            } else if (word->text[1] != '-') {
+                count |= strchr(word->text, 'c') != NULL;
+                recursive |= strpbrk(word->text, "rRH") != NULL;
+            } else {
+                count |= word_is(word, "--count");
+                recursive |= !word_is(word, "--count");
+            }
+        }
+        return count && !recursive && files <= 2;
+    }
+    return false;
+}
+
+struct stream output_of(struct walk *w, const struct act *act, struct stream in)
+{
+    static const char *const silent[] = {"cd",    "mkdir", "touch", "rm",    ":",    "true",
+                                         "false", "export", "unset", "set",   "test", "[",
+                                         "sleep", "exit",   "read",  "local", "wait", "shift",
+                                         "return", "break", "continue"};
+    static const char *const passing[] = {"cat", "tee", "head", "tail", "sponge", "pv", "buffer"};
+    uint8_t source = SOURCE_OUTPUT;
+    if (in.state != WORD_KNOWN && !in.none && in.source > source)
+        source = in.source;
+    if (strcmp(act->name, "echo") == 0)
+        return echo_output(w, act);
+    if (strcmp(act->name, "printf") == 0)
+        return printf_output(w, act);
+    if (strcmp(act->name, "pwd") == 0 && w->cwd && !w->cwd->next && act->word_count == 1)
+        return (struct stream){.state = WORD_KNOWN,
+                               .text = w->cwd->path,
+                               .len = (uint32_t)strlen(w->cwd->path)};
+    if (is_one_of(act->name, silent, sizeof(silent) / sizeof(*silent)))
+        return (struct stream){.state = WORD_KNOWN, .text = ""};
+    if ((strcmp(act->name, "cat") == 0 || strcmp(act->name, "tee") == 0) && !in.none &&
+        (act->name[0] == 't' || !has_operands(act)))
+        return in;
+    if (prints_number(act, &in))
+        return from(SOURCE_NUMBER);
+    enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;
+    if (kind == KIND_NETWORK || (act->effects & EFFECT_NETWORK))
+        return from(SOURCE_DOWNLOADED);
+    if (kind == KIND_DECODER)
+        return from(source > SOURCE_DECODED ? source : SOURCE_DECODED);
+    /* Text of the command line that a program makes something else of. */
+    if (in.state == WORD_KNOWN && in.len && !in.none &&
+        !is_one_of(act->name, passing, sizeof(passing) / sizeof(*passing)))
+        return from(SOURCE_DECODED);
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (act->words[i].state != WORD_KNOWN && act->words[i].source >= SOURCE_DECODED &&
+            act->words[i].source > source)
+            source = act->words[i].source;
+    }
+    return from(source);
+}

@@ -1,0 +1,194 @@
+/*
+ * Words as paths: absolute, without . and .., for each directory that the shell may be in. Where
+ * symbolic links lead is asked of the host.
+ */
+#include "facts/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* base/text or text, as text alone. */
+static char *normalize(struct arena *arena, const char *base, const char *text, size_t len)
+{
+    size_t base_len = len && text[0] == '/' ? 0 : strlen(base);
+    char *out = arena_alloc(arena, base_len + len + 2);
+    if (!out)
+        return NULL;
+    memcpy(out, base, base_len);
+    size_t size = base_len;
+    while (size && out[size - 1] == '/')
+        size--;
+    for (size_t i = 0; i < len;) {
+        while (i < len && text[i] == '/')
+            i++;
+        size_t from = i;
+        while (i < len && text[i] != '/')
+            i++;
+        size_t part = i - from;
+        if (part == 0 || (part == 1 && text[from] == '.'))
+            continue;
+        if (part == 2 && text[from] == '.' && text[from + 1] == '.') {
+            while (size && out[size - 1] != '/')
+                size--;
+            while (size && out[size - 1] == '/')
+                size--;
+            continue;
+        }
+        out[size++] = '/';
+        memcpy(out + size, text + from, part);
+        size += part;
+    }
+    if (size == 0)
+        out[size++] = '/';
+    out[size] = '\0';
+    return out;
+}
+
+/* The part of a path that is certain to be there: what stands before the last slash, unless all of
+ * it is known. */
+static size_t certain_len(const struct fact_word *word)
+{
+    if (word->state == WORD_KNOWN)
+        return word->len;
+    size_t len = word->len;
+    while (len && word->text[len - 1] != '/')
+        len--;
+    return len;
+}
+
+static bool has_dots(const char *text, size_t len)
+{
+    for (size_t i = 0; i + 1 < len; i++) {
+        if (text[i] == '.' && text[i + 1] == '.' && (i == 0 || text[i - 1] == '/') &&
+            (i + 2 == len || text[i + 2] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Where it leads. With .. in it the links before them count, so the path is asked as written. */
+static const char *real_path(struct walk *w, const char *base, const struct fact_word *word,
+                             size_t len, const char *plain)
+{
+    if (!w->host->real_path)
+        return NULL;
+    if (!has_dots(word->text, len))
+        return w->host->real_path(w->host->user, w->arena, plain);
+    bool absolute = len && word->text[0] == '/';
+    char *asked = arena_format(w->arena, "%s%s%.*s", absolute ? "" : base, absolute ? "" : "/",
+                               (int)len, word->text);
+    return asked ? w->host->real_path(w->host->user, w->arena, asked) : NULL;
+}
+
+static struct fact_path *make_one(struct walk *w, const char *base, const struct fact_word *word,
+                                  unsigned mode)
+{
+    struct fact_path *path = arena_take(w->arena, sizeof(*path));
+    if (!path)
+        return NULL;
+    *path = (struct fact_path){.mode = (uint8_t)mode,
+                               .state = word->state,
+                               .source = word->source,
+                               .span = word->span};
+    bool absolute = word->len && word->text[0] == '/';
+    path->climbs = !absolute && has_dots(word->text, word->len);
+    if (!base && !absolute) {
+        path->state = WORD_UNKNOWN;
+        path->source = word->state == WORD_KNOWN ? SOURCE_VARIABLE : word->source;
+        return path;
+    }
+    size_t len = word->state == WORD_PATTERN ? word->len : certain_len(word);
+    if (word->state == WORD_UNKNOWN && len == 0)
+        return path; /* nothing is certain, not even that it is relative */
+    path->text = normalize(w->arena, base ? base : "/", word->text, len);
+    if (path->text && word->state == WORD_KNOWN)
+        path->real = real_path(w, base ? base : "/", word, len, path->text);
+    return path;
+}
+
+struct fact_path *path_make(struct walk *w, const struct place *base, const struct fact_word *word,
+                            unsigned mode)
+{
+    if (!base || (word->len && word->text[0] == '/'))
+        return make_one(w, NULL, word, mode);
+    struct fact_path *first = NULL, **last = &first;
+    for (; base; base = base->next) {
+        *last = make_one(w, base->path, word, mode);
+        if (!*last)
+            break;
+        last = &(*last)->next;
+    }
+    return first;
+}
+
+const struct place *path_enter(struct walk *w, const struct place *base,
+                               const struct fact_word *word)
+{
+    if (word->state != WORD_KNOWN)
+        return NULL;
+    if (word->len && word->text[0] == '/')
+        return state_place(w, normalize(w->arena, "/", word->text, word->len));
+    const struct place *all = NULL;
+    for (; base; base = base->next) {
+        char *path = normalize(w->arena, base->path, word->text, word->len);
+        const struct place *place = path ? state_place(w, path) : NULL;
+        all = all ? state_either(w, all, place) : place;
+        if (!all)
+            break;
+    }
+    return all;
+}
+
+/* --- the real file system ----------------------------------------------------------------------- */
+
+/* One call says that there is no link on the way; only otherwise is the way walked. */
+const char *facts_real_path(void *user, struct arena *arena, const char *path)
+{
+    (void)user;
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    if (fd >= 0) {
+        close((int)fd);
+        if (!has_dots(path, strlen(path)))
+            return NULL;
+    } else if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) {
+        /* The last part that is there may still lead elsewhere. */
+        if (!has_dots(path, strlen(path)) && strlen(path) < PATH_MAX) {
+            char *parent = arena_copy(arena, path, strlen(path));
+            char *slash = parent ? strrchr(parent, '/') : NULL;
+            if (!slash || slash == parent)
+                return NULL;
+            *slash = '\0';
+            const char *real = facts_real_path(user, arena, parent);
+            return real ? arena_format(arena, "%s%s", real, path + (slash - parent)) : NULL;
+        }
+    }
+    char *real = realpath(path, NULL);
+    if (!real) {
+        /* A link to what is not there yet: writing through it makes it. */
+        char target[PATH_MAX];
+        ssize_t len = readlink(path, target, sizeof(target) - 1);
+        if (len <= 0)
+            return NULL;
+        const char *slash = strrchr(path, '/');
+        size_t dir = slash ? (size_t)(slash - path) : 0;
+        char *base = arena_copy(arena, path, dir);
+        return base ? normalize(arena, base, target, (size_t)len) : NULL;
+    }
+    const char *copy = arena_copy(arena, real, strlen(real));
+    free(real);
+    return copy;
+}
+
+bool facts_exists(void *user, const char *path)
+{
+    (void)user;
+    struct stat st;
+    return lstat(path, &st) == 0;
+}

@@ -1,0 +1,363 @@
+/* A simple command: assignments, redirections, and the act that its words are. */
+#include "facts/internal.h"
+
+/* --- assignments --------------------------------------------------------------------------------
+ */
+
+/* Locales in which bash reads text as it was read here. */
+static bool is_plain_locale(const struct value *value)
+{
+    if (value->state != WORD_KNOWN)
+        return false;
+    if (value->len == 0 || strcmp(value->text, "C") == 0 || strcmp(value->text, "POSIX") == 0)
+        return true;
+    const char *dot = memrchr(value->text, '.', value->len);
+    return dot && (strcasecmp(dot, ".utf-8") == 0 || strcasecmp(dot, ".utf8") == 0);
+}
+
+static struct fact_word value_word(const struct value *value, struct shell_span span)
+{
+    return (struct fact_word){.text = value->text,
+                              .len = value->len,
+                              .state = value->state == WORD_PATTERN ? WORD_UNKNOWN : value->state,
+                              .source = value->source,
+                              .span = span};
+}
+
+void variable_check(struct walk *w, const char *name, size_t len, const struct value *value,
+                    struct shell_span span, const struct fact_word *command)
+{
+    span = span_of(w, span);
+    if (text_is(name, len, "IFS")) {
+        static const char *const readers[] = {"read", "mapfile", "readarray"};
+        for (size_t i = 0; command && i < 3; i++) {
+            if (word_is(command, readers[i]))
+                return;
+        }
+        w->split_odd = true;
+        finding_add(w, FINDING_VARIABLE, "IFS", "changes where words end", span);
+        return;
+    }
+    if ((len >= 3 && memcmp(name, "LC_", 3) == 0) || text_is(name, len, "LANG")) {
+        if (!command && !is_plain_locale(value))
+            finding_add(w, FINDING_SETTING, arena_copy(w->arena, name, len),
+                        "changes which characters the shell takes for letters and blanks", span);
+        return;
+    }
+    const struct knowledge_variable *known = knowledge_variable(w->host->knowledge, name, len);
+    if (!known)
+        return;
+    struct fact_word word = value_word(value, span);
+    bool empty = value->state == WORD_KNOWN && value->len == 0;
+    if (known->flags & MARK_ASK) {
+        finding_add(w, FINDING_VARIABLE, arena_copy(w->arena, name, len), known->why, span);
+        return;
+    }
+    if (empty)
+        return;
+    switch (known->role) {
+    case ROLE_SHELL:
+    case ROLE_BASH:
+    case ROLE_EVAL:
+    case ROLE_PROGRAM:
+    case ROLE_WORDS:
+        if (word.state != WORD_KNOWN)
+            finding_add(w, FINDING_VARIABLE, arena_copy(w->arena, name, len), known->why, span);
+        else if (known->role == ROLE_SHELL)
+            inner_text(w, &word, DIALECT_SH, true);
+        else if (known->role == ROLE_PROGRAM || known->role == ROLE_WORDS)
+            inner_words(w, &word);
+        else
+            inner_text(w, &word, DIALECT_BASH, true);
+        break;
+    default:
+        break;
+    }
+}
+
+/* An array's elements as words, where all are plain. */
+static struct value array_value(struct walk *w, const struct shell_part *array, bool keyed)
+{
+    struct words words = {0};
+    bool plain = true;
+    for (const struct shell_assignment *a = array->elements; a; a = a->next) {
+        if (a->has_subscript) {
+            plain = false;
+            if (keyed)
+                expand_visit(w, a->subscript);
+            else
+                arith_check(w, a->subscript, a->span);
+            expand_visit(w, a->value.parts);
+        } else {
+            expand_word(w, &a->value, &words);
+        }
+    }
+    if (!plain) {
+        struct value value = value_unknown(SOURCE_VARIABLE);
+        value.keyed = keyed;
+        return value;
+    }
+    return (struct value){.state = WORD_KNOWN,
+                          .set = true,
+                          .list = true,
+                          .text = "",
+                          .words = words.items,
+                          .word_count = words.count};
+}
+
+static struct value assigned_value(struct walk *w, const struct shell_assignment *a)
+{
+    struct variable *v = state_variable(w, a->name.bytes, a->name.len);
+    bool keyed = v && v->value.keyed;
+    const struct shell_part *parts = a->value.parts;
+    bool array = parts && parts->kind == SHELL_ARRAY;
+    struct value value = array ? array_value(w, parts, keyed) : expand_value(w, parts);
+    if (a->has_subscript) {
+        if (keyed)
+            expand_visit(w, a->subscript);
+        else
+            arith_check(w, a->subscript, a->span);
+        struct value some =
+            value_unknown(value.state == WORD_KNOWN ? SOURCE_VARIABLE : value.source);
+        some.keyed = keyed;
+        return some;
+    }
+    if (!a->append || !v)
+        return value;
+    struct value before = v->value;
+    if (before.state == WORD_KNOWN && value.state == WORD_KNOWN && !before.list && !value.list &&
+        !before.odd) {
+        char *text = arena_alloc(w->arena, (size_t)before.len + value.len + 1);
+        if (!text)
+            return value_unknown(SOURCE_TOO_MUCH);
+        memcpy(text, before.text, before.len);
+        memcpy(text + before.len, value.text, value.len);
+        return value_known(text, (size_t)before.len + value.len);
+    }
+    if (array && value.list && before.state == WORD_KNOWN && (before.list || !before.set)) {
+        struct words all = {0};
+        for (size_t i = 0; before.list && i < before.word_count; i++)
+            words_add(w, &all, before.words[i]);
+        for (size_t i = 0; i < value.word_count; i++)
+            words_add(w, &all, value.words[i]);
+        if (all.count <= WORDS_MAX) {
+            value.words = all.items;
+            value.word_count = all.count;
+            return value;
+        }
+    }
+    uint8_t source = SOURCE_VARIABLE;
+    if (before.state != WORD_KNOWN && before.source > source)
+        source = before.source;
+    if (value.state != WORD_KNOWN && value.source > source)
+        source = value.source;
+    return value_unknown(source);
+}
+
+void assign_walk(struct walk *w, const struct shell_assignment *list, bool lasting,
+                 const struct fact_word *command)
+{
+    for (const struct shell_assignment *a = list; a; a = a->next) {
+        struct value value = assigned_value(w, a);
+        struct variable *v = state_variable(w, a->name.bytes, a->name.len);
+        if (v && v->value.odd && !v->value.keyed && value.state == WORD_KNOWN && !value.list)
+            arith_check_text(w, value.text, value.len, a->span);
+        else if (v && v->value.odd && !v->value.keyed && value.source != SOURCE_NUMBER)
+            finding_add(w, FINDING_VALUE, arena_copy(w->arena, a->name.bytes, a->name.len),
+                        "is evaluated as an expression, and may hold a command",
+                        span_of(w, a->span));
+        variable_check(w, a->name.bytes, a->name.len, &value, a->span, lasting ? NULL : command);
+        state_set(w, a->name.bytes, a->name.len, value);
+    }
+}
+
+/* --- redirections -------------------------------------------------------------------------------
+ */
+
+static struct fact_word target_of(struct walk *w, const struct shell_redirect *r)
+{
+    struct words words = {0};
+    expand_word(w, &r->target, &words);
+    if (words.count == 1 && !(words.items[0].many && words.items[0].state == WORD_UNKNOWN))
+        return words.items[0];
+    uint8_t source = words.count ? words.items[0].source : SOURCE_VARIABLE;
+    return (struct fact_word){.text = "", .source = source, .span = span_of(w, r->target.span)};
+}
+
+static struct stream value_stream(const struct value *value, bool newline, struct walk *w)
+{
+    if (value->state != WORD_KNOWN)
+        return (struct stream){.source = value->source ? value->source : SOURCE_VARIABLE,
+                               .text = ""};
+    const char *text = value->text;
+    uint32_t len = value->len;
+    if (newline) {
+        char *copy = arena_alloc(w->arena, (size_t)len + 2);
+        if (!copy)
+            return (struct stream){.source = SOURCE_TOO_MUCH, .text = ""};
+        memcpy(copy, text, len);
+        copy[len++] = '\n';
+        text = copy;
+    }
+    return (struct stream){.state = WORD_KNOWN, .text = text, .len = len};
+}
+
+/* The number of a descriptor, or the - that closes it. */
+static bool is_descriptor(const struct fact_word *word)
+{
+    if (word->state != WORD_KNOWN)
+        return word->source == SOURCE_NUMBER;
+    size_t len = word->len;
+    if (len > 1 && word->text[len - 1] == '-')
+        len--;
+    return word_is(word, "-") || (is_number(word->text, len) && word->text[0] != '-');
+}
+
+static void add_path(struct fact_path **list, struct fact_path *more)
+{
+    while (*list)
+        list = &(*list)->next;
+    *list = more;
+}
+
+/* Files whose names other commands take for options. */
+static void check_created(struct walk *w, const struct fact_word *word)
+{
+    const char *slash = word->len ? memrchr(word->text, '/', word->len) : NULL;
+    const char *name = slash ? slash + 1 : word->text;
+    if (*name == '-' && name[1])
+        finding_add(w, FINDING_NAME_FILE, word->text,
+                    "makes a file that other commands take for an option", word->span);
+}
+
+struct fact_path *redirect_walk(struct walk *w, const struct shell_redirect *redirects,
+                                struct stream *in)
+{
+    struct fact_path *paths = NULL;
+    for (const struct shell_redirect *r = redirects; r; r = r->next) {
+        if (r->fd_name.len) {
+            const char *copy = arena_copy(w->arena, r->fd_name.bytes, r->fd_name.len);
+            struct fact_word name = {.text = copy ? copy : "",
+                                     .len = copy ? r->fd_name.len : 0,
+                                     .state = WORD_KNOWN,
+                                     .span = span_of(w, r->span)};
+            arith_check_name(w, &name, SOURCE_NUMBER);
+        }
+        if (r->kind == SHELL_REDIRECT_STRING || r->kind == SHELL_REDIRECT_DOCUMENT) {
+            struct value value;
+            if (r->quoted) {
+                const struct shell_part *part = r->target.parts;
+                struct shell_text body = part ? part->text : (struct shell_text){"", 0};
+                const char *copy = arena_copy(w->arena, body.bytes, body.len);
+                value = copy ? value_known(copy, body.len) : value_unknown(SOURCE_TOO_MUCH);
+                if (part && part->next) /* never, by the tree's promise: but not to be trusted */
+                    value = expand_value(w, part);
+            } else {
+                struct fact_word body = expand_one(w, &r->target);
+                value = (struct value){.state = body.state,
+                                       .source = body.source,
+                                       .set = true,
+                                       .text = body.text,
+                                       .len = body.len};
+            }
+            if (r->fd == 0 && !r->fd_name.len)
+                *in = value_stream(&value, r->kind == SHELL_REDIRECT_STRING, w);
+            continue;
+        }
+        struct fact_word target = target_of(w, r);
+        unsigned mode = 0;
+        switch (r->kind) {
+        case SHELL_REDIRECT_IN:
+            mode = PATH_READ;
+            if (r->fd == 0)
+                *in = (struct stream){.source = target.state == WORD_UNKNOWN &&
+                                                        target.source >= SOURCE_DECODED
+                                                    ? target.source
+                                                    : SOURCE_INPUT,
+                                      .text = ""};
+            break;
+        case SHELL_REDIRECT_BOTH_WAYS:
+            mode = PATH_READ | PATH_WRITE;
+            break;
+        case SHELL_REDIRECT_DUP_IN:
+        case SHELL_REDIRECT_DUP_OUT:
+            if (is_descriptor(&target)) {
+                if (r->kind == SHELL_REDIRECT_DUP_IN && r->fd == 0)
+                    *in = (struct stream){.source = SOURCE_INPUT, .text = ""};
+                continue;
+            }
+            mode = r->kind == SHELL_REDIRECT_DUP_IN ? PATH_READ : PATH_WRITE;
+            break;
+        default:
+            mode = PATH_WRITE;
+        }
+        if (mode & PATH_WRITE) {
+            check_created(w, &target);
+            w->writes |= !word_is(&target, "/dev/null");
+        }
+        add_path(&paths, path_make(w, w->cwd, &target, mode));
+    }
+    return paths;
+}
+
+/* Redirections of a command that is no act itself. */
+void redirect_attach(struct walk *w, struct fact_path *paths, struct shell_span span)
+{
+    if (!paths)
+        return;
+    struct act *act = act_add(w, NULL, 0, span_of(w, span));
+    if (act)
+        act_paths(act, paths);
+}
+
+/* --- the command --------------------------------------------------------------------------------
+ */
+
+/* What a variable was, to be put back behind the command that it was set for. */
+struct kept {
+    struct variable *variable;
+    struct value value;
+    struct kept *next;
+};
+
+static struct kept *set_for_command(struct walk *w, const struct shell_assignment *list,
+                                    const struct fact_word *command)
+{
+    struct kept *all = NULL;
+    for (const struct shell_assignment *a = list; a; a = a->next) {
+        struct kept *kept = arena_take(w->arena, sizeof(*kept));
+        struct variable *v = state_variable(w, a->name.bytes, a->name.len);
+        if (!kept || !v)
+            break;
+        *kept = (struct kept){.variable = v, .value = v->value, .next = all};
+        all = kept;
+    }
+    assign_walk(w, list, false, command);
+    return all;
+}
+
+struct stream simple_walk(struct walk *w, const struct shell_command *c, struct stream in)
+{
+    struct words words = {0};
+    expand_words(w, c->simple.words, &words);
+    bool written = false; /* something flows in that the text says */
+    for (const struct shell_redirect *r = c->redirects; r; r = r->next)
+        written |= r->kind == SHELL_REDIRECT_IN;
+    struct fact_path *paths = c->redirects ? redirect_walk(w, c->redirects, &in) : NULL;
+    if (words.count == 0) {
+        assign_walk(w, c->simple.assignments, true, NULL);
+        redirect_attach(w, paths, c->span);
+        return written ? in : (struct stream){.state = WORD_KNOWN, .text = ""};
+    }
+    struct kept *kept =
+        c->simple.assignments ? set_for_command(w, c->simple.assignments, &words.items[0]) : NULL;
+    struct act *act = NULL;
+    struct stream out = act_run(w, words.items, words.count, span_of(w, c->span), in, &act);
+    for (; kept; kept = kept->next) /* the last first: a name may be there twice */
+        state_set(w, kept->variable->name, kept->variable->name_len, kept->value);
+    if (paths && act)
+        act_paths(act, paths);
+    else
+        redirect_attach(w, paths, c->span);
+    return out;
+}

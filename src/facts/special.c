@@ -1,0 +1,422 @@
+/* Commands with rules of their own; see special.h. */
+#include "facts/special.h"
+
+struct fact_word special_join(struct walk *w, const struct fact_word *words, size_t count)
+{
+    size_t len = 0;
+    struct fact_word joined = {.text = "", .state = WORD_KNOWN};
+    if (count == 0)
+        return joined;
+    joined.span = (struct shell_span){words[0].span.from, words[count - 1].span.to};
+    for (size_t i = 0; i < count; i++) {
+        if (words[i].state != WORD_KNOWN || words[i].many) {
+            joined.state = WORD_UNKNOWN;
+            joined.source = words[i].source > joined.source ? words[i].source : joined.source;
+        }
+        len += words[i].len + 1;
+    }
+    if (joined.state != WORD_KNOWN)
+        return joined;
+    if (count == 1)
+        return words[0];
+    char *text = arena_alloc(w->arena, len + 1);
+    if (!text)
+        return (struct fact_word){.text = "", .source = SOURCE_TOO_MUCH};
+    len = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            text[len++] = ' ';
+        memcpy(text + len, words[i].text, words[i].len);
+        len += words[i].len;
+    }
+    joined.text = text;
+    joined.len = (uint32_t)len;
+    return joined;
+}
+
+struct stream special_run(struct walk *w, const struct fact_word *words, size_t count,
+                          struct shell_span span, struct stream in, struct act **ret)
+{
+    bool programs = w->programs_only;
+    w->programs_only = true;
+    struct stream out = act_run(w, words, count, span, in, ret);
+    w->programs_only = programs;
+    return out;
+}
+
+/* --- shells ------------------------------------------------------------------------------------- */
+
+struct shell_call {
+    bool command, from_stdin, odd;
+    const char *odd_option;
+    size_t operand; /* index of the first */
+};
+
+/* Settings under which bash reads text otherwise. */
+static bool is_odd_option(const struct fact_word *word)
+{
+    static const char *const odd[] = {"posix", "extglob", "expand_aliases", "histexpand",
+                                      "history"};
+    if (word->state != WORD_KNOWN)
+        return true;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        if (word_is(word, odd[i]))
+            return true;
+    }
+    return strncmp(word->text, "compat", 6) == 0;
+}
+
+static struct shell_call read_shell_call(struct walk *w, struct act *act)
+{
+    struct shell_call call = {0};
+    size_t i = 1;
+    for (; i < act->word_count; i++) {
+        const struct fact_word *word = &act->words[i];
+        if (word->state != WORD_KNOWN) {
+            if (word->len == 0 ? word->source > SOURCE_FILES : word->text[0] == '-')
+                finding_add(w, FINDING_OPTION, act->name,
+                            "gets a word that is not known here and may be an option", word->span);
+            break;
+        }
+        if (word->len < 2 || (word->text[0] != '-' && word->text[0] != '+')) {
+            if (word_is(word, "-"))
+                i++;
+            break;
+        }
+        if (word_is(word, "--")) {
+            i++;
+            break;
+        }
+        if (word->text[0] == '-' && word->text[1] == '-') {
+            if (word_is(word, "--rcfile") || word_is(word, "--init-file")) {
+                finding_add(w, FINDING_OPTION, word->text, "names a file that the shell runs first",
+                            word->span);
+                i++;
+            } else if (word_is(word, "--posix")) {
+                call.odd_option = word->text;
+            }
+            continue;
+        }
+        for (size_t k = 1; k < word->len; k++) {
+            char c = word->text[k];
+            call.command |= c == 'c' && word->text[0] == '-';
+            call.from_stdin |= c == 's';
+            if (c == 'H' && word->text[0] == '-')
+                call.odd_option = word->text;
+            if ((c == 'o' || c == 'O') && i + 1 < act->word_count) {
+                if (is_odd_option(&act->words[++i]))
+                    call.odd_option = act->words[i].text;
+                break;
+            }
+        }
+    }
+    call.operand = i;
+    return call;
+}
+
+void special_shell(struct walk *w, struct act *act, struct stream in)
+{
+    struct shell_call call = read_shell_call(w, act);
+    enum dialect dialect = strcmp(act->name, "bash") == 0 ? DIALECT_BASH : DIALECT_SH;
+    act->first_operand = call.operand;
+    if (call.odd_option)
+        finding_add(w, FINDING_SETTING, call.odd_option, "changes how the shell reads text",
+                    act->span);
+    static const char *const others[] = {"zsh", "fish", "csh", "tcsh", "ksh", "mksh", "pwsh",
+                                         "powershell", "cmd", "nu", "xonsh", "elvish", "rc", "es"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        if (strcmp(act->name, others[i]) == 0)
+            finding_add(w, FINDING_DIALECT, act->name, "reads text in a way of its own", act->span);
+    }
+    if (call.command && call.operand < act->word_count) {
+        act->flags |= ACT_TRANSPARENT;
+        const struct fact_word *positional = w->positional;
+        size_t count = w->positional_count;
+        bool known = w->positional_known;
+        size_t args = call.operand + 2;
+        w->positional = args < act->word_count ? act->words + args : NULL;
+        w->positional_count = args < act->word_count ? act->word_count - args : 0;
+        w->positional_known = true;
+        w->positional_given = true;
+        inner_text(w, &act->words[call.operand], dialect, true);
+        w->positional = positional;
+        w->positional_count = count;
+        w->positional_known = known;
+        w->positional_given = false;
+        return;
+    }
+    bool stdin_path = call.operand < act->word_count &&
+                      (word_is(&act->words[call.operand], "/dev/stdin") ||
+                       word_is(&act->words[call.operand], "/dev/fd/0") ||
+                       word_is(&act->words[call.operand], "/proc/self/fd/0"));
+    if (call.from_stdin || call.operand >= act->word_count || stdin_path) {
+        if (in.none) { /* the caller's own input: nobody knows */
+            act->effects |= EFFECT_RUNS;
+            return;
+        }
+        if (in.state == WORD_KNOWN)
+            act->flags |= ACT_TRANSPARENT;
+        else
+            act->effects |= EFFECT_RUNS;
+        inner_stream(w, &in, dialect, act->span);
+        return;
+    }
+    const struct fact_word *script = &act->words[call.operand];
+    act->effects |= EFFECT_RUNS;
+    act_paths(act, path_make(w, w->cwd, script, PATH_READ | PATH_RUN));
+    if (script->state != WORD_KNOWN && script->source >= SOURCE_DECODED)
+        finding_add(w,
+                    script->source == SOURCE_DECODED ? FINDING_DECODED : FINDING_DOWNLOAD,
+                    act->name, "runs text that was decoded or downloaded", script->span);
+}
+
+/* --- wrappers ----------------------------------------------------------------------------------- */
+
+/* The string that xargs replaces, or NULL. */
+static const char *replaced_string(const struct act *act)
+{
+    for (size_t i = 1; i < act->first_operand && i < act->word_count; i++) {
+        const struct fact_word *word = &act->words[i];
+        if (word->state != WORD_KNOWN)
+            continue;
+        if (word_is(word, "-i") || word_is(word, "--replace"))
+            return "{}";
+        if (strncmp(word->text, "--replace=", 10) == 0)
+            return word->text + 10;
+        if (strncmp(word->text, "-I", 2) == 0)
+            return word->len > 2              ? word->text + 2
+                   : i + 1 < act->word_count ? act->words[i + 1].text
+                                             : NULL;
+        if (strncmp(word->text, "-i", 2) == 0)
+            return word->text + 2;
+    }
+    return NULL;
+}
+
+static bool takes_null(const struct act *act)
+{
+    for (size_t i = 1; i < act->first_operand && i < act->word_count; i++) {
+        const char *text = act->words[i].text;
+        if (strcmp(text, "--null") == 0 || strncmp(text, "-d", 2) == 0 ||
+            strncmp(text, "--delim", 7) == 0 || strncmp(text, "-a", 2) == 0 ||
+            strncmp(text, "--arg-file", 10) == 0 ||
+            (text[0] == '-' && text[1] != '-' && strchr(text, '0')))
+            return true;
+    }
+    return false;
+}
+
+/* What flows in, as the words that xargs makes of it. */
+static void add_input(struct walk *w, const struct act *act, struct stream in, struct words *out)
+{
+    bool plain = in.state == WORD_KNOWN && !in.none && in.len < WORDS_MAX && !takes_null(act);
+    for (uint32_t i = 0; plain && i < in.len; i++)
+        plain = !memchr("'\"\\", in.text[i], 3);
+    if (!plain) {
+        uint8_t source = in.none || !in.source ? SOURCE_INPUT : in.source;
+        words_add(w, out,
+                  (struct fact_word){.text = "", .source = source, .many = true, .span = act->span});
+        return;
+    }
+    for (uint32_t i = 0; i < in.len;) {
+        while (i < in.len && memchr(" \t\n", in.text[i], 3))
+            i++;
+        uint32_t from = i;
+        while (i < in.len && !memchr(" \t\n", in.text[i], 3))
+            i++;
+        const char *copy = i > from ? arena_copy(w->arena, in.text + from, i - from) : NULL;
+        if (copy)
+            words_add(w, out,
+                      (struct fact_word){
+                          .text = copy, .len = i - from, .state = WORD_KNOWN, .span = act->span});
+    }
+}
+
+/* `word` with `string` in it replaced by something that is not known. */
+static struct fact_word with_hole(struct walk *w, const struct fact_word *word, const char *string,
+                                  struct fact_word hole)
+{
+    const char *at = word->state == WORD_KNOWN && *string ? strstr(word->text, string) : NULL;
+    if (!at)
+        return *word;
+    size_t before = (size_t)(at - word->text);
+    if (before == 0 && word->len == strlen(string)) {
+        hole.span = word->span;
+        return hole;
+    }
+    const char *prefix = arena_copy(w->arena, word->text, before);
+    return (struct fact_word){.text = prefix ? prefix : "",
+                              .len = prefix ? (uint32_t)before : 0,
+                              .source = hole.source,
+                              .span = word->span};
+}
+
+static void run_xargs(struct walk *w, struct act *act, const struct fact_word *words, size_t count,
+                      struct stream in)
+{
+    static const struct fact_word echo = {.text = "echo", .len = 4, .state = WORD_KNOWN};
+    struct words all = {0};
+    const char *string = replaced_string(act);
+    uint8_t source = in.none || !in.source ? SOURCE_INPUT : in.source;
+    if (count == 0)
+        words_add(w, &all, echo);
+    for (size_t i = 0; i < count; i++)
+        words_add(w, &all,
+                  string ? with_hole(w, &words[i], string,
+                                     (struct fact_word){.text = "", .source = source})
+                         : words[i]);
+    if (!string)
+        add_input(w, act, in, &all);
+    struct act *inner = NULL;
+    special_run(w, all.items, all.count, act->span,
+                (struct stream){.source = SOURCE_INPUT, .text = ""}, &inner);
+}
+
+/* parallel: the words up to :::, and then arguments from there or from what flows in. */
+static void run_parallel(struct walk *w, struct act *act, const struct fact_word *words,
+                         size_t count)
+{
+    struct words all = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (words[i].state == WORD_KNOWN && strncmp(words[i].text, ":::", 3) == 0)
+            break;
+        words_add(w, &all,
+                  with_hole(w, &words[i], "{",
+                            (struct fact_word){.text = "", .source = SOURCE_INPUT}));
+    }
+    if (all.count == 0) {
+        finding_add(w, FINDING_CODE, act->name, "runs the lines that it reads", act->span);
+        return;
+    }
+    if (all.count == 1 && memchr(words[0].text, ' ', words[0].len)) {
+        inner_text(w, &words[0], DIALECT_BASH, true);
+        return;
+    }
+    words_add(w, &all,
+              (struct fact_word){
+                  .text = "", .source = SOURCE_INPUT, .many = true, .span = act->span});
+    struct act *inner = NULL;
+    special_run(w, all.items, all.count, act->span,
+                (struct stream){.source = SOURCE_INPUT, .text = ""}, &inner);
+}
+
+void special_argv(struct walk *w, struct act *act, const struct fact_word *words, size_t count,
+                  struct stream in)
+{
+    if (act->known->kind == KIND_NETWORK) {
+        act->flags |= ACT_REMOTE;
+        return;
+    }
+    if (strcmp(act->name, "xargs") == 0) {
+        run_xargs(w, act, words, count, in);
+        return;
+    }
+    if (strcmp(act->name, "parallel") == 0) {
+        run_parallel(w, act, words, count);
+        return;
+    }
+    if (word_is(&words[0], "-c") && count > 1) { /* flock FILE -c TEXT */
+        inner_text(w, &words[1], DIALECT_SH, true);
+        return;
+    }
+    struct act *inner = NULL;
+    special_run(w, words, count,
+                (struct shell_span){words[0].span.from, words[count - 1].span.to}, in, &inner);
+}
+
+/* --- files -------------------------------------------------------------------------------------- */
+
+/* Where find starts: the words before its first test. */
+static struct fact_word start_of(struct walk *w, const struct act *act)
+{
+    const struct fact_word *first = act->word_count > 1 ? &act->words[1] : NULL;
+    struct fact_word hole = {.text = "./", .len = 2, .source = SOURCE_FILES, .many = true};
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (act->words[i].state == WORD_KNOWN && act->words[i].text[0] == '-')
+            break;
+        if (i > 1) { /* several: nothing to say about how they begin */
+            hole.text = "";
+            hole.len = 0;
+        }
+    }
+    if (hole.len && first && first->state == WORD_KNOWN && first->text[0] != '-' && first->len) {
+        char *prefix = arena_format(w->arena, "%s/", first->text);
+        hole.text = prefix ? prefix : "";
+        hole.len = (uint32_t)strlen(hole.text);
+    } else if (first && first->state != WORD_KNOWN) {
+        hole.text = "";
+        hole.len = 0;
+    }
+    return hole;
+}
+
+void special_found_files(struct walk *w, struct act *act, const struct fact_word *words,
+                         size_t count, struct stream in)
+{
+    struct words all = {0};
+    struct fact_word hole = start_of(w, act);
+    for (size_t i = 0; i < count; i++)
+        words_add(w, &all, with_hole(w, &words[i], "{}", hole));
+    if (!all.count)
+        return;
+    struct act *inner = NULL;
+    special_run(w, all.items, all.count,
+                (struct shell_span){words[0].span.from, words[count - 1].span.to}, in, &inner);
+}
+
+void special_removal(struct walk *w, struct act *act, const struct knowledge_option *option,
+                     const struct words *operands, size_t option_count)
+{
+    struct words all = {0};
+    words_add(w, &all,
+              (struct fact_word){.text = option->as,
+                                 .len = (uint32_t)strlen(option->as),
+                                 .state = WORD_KNOWN,
+                                 .span = act->span});
+    static const struct fact_word here = {.text = ".", .len = 1, .state = WORD_KNOWN};
+    size_t count = operands->count;
+    for (size_t i = 0; i < (count ? count : 1); i++) {
+        struct fact_word word = count ? operands->items[i] : here;
+        if (option_count > 1 && word.state == WORD_KNOWN) { /* only what its tests let through */
+            char *prefix = arena_format(w->arena, "%s/", word.text);
+            word = (struct fact_word){.text = prefix ? prefix : "",
+                                      .len = prefix ? (uint32_t)strlen(prefix) : 0,
+                                      .source = SOURCE_FILES,
+                                      .span = word.span};
+        }
+        words_add(w, &all, word);
+    }
+    struct act *removal = act_add(w, all.items, all.count, act->span);
+    if (!removal)
+        return;
+    removal->name = option->as;
+    removal->known = knowledge_find(w->host->knowledge, option->as, strlen(option->as));
+    removal->flags |= ACT_ASSUMED;
+    removal->via = act;
+    removal->first_operand = 1;
+    for (size_t i = 1; i < all.count; i++)
+        act_paths(removal, path_make(w, w->cwd, &all.items[i], PATH_DELETE));
+}
+
+void special_enter(struct walk *w, struct act *act, const struct fact_word *word,
+                   const struct place *base)
+{
+    if (strcmp(act->name, "git") != 0)
+        return;
+    bool other = word->state != WORD_KNOWN;
+    const struct place *place = other ? NULL : path_enter(w, base, word);
+    for (; place && !other; place = place->next) {
+        const char *name = strrchr(place->path, '/');
+        other = strcmp(place->path, w->host->workspace) != 0 && name && name[1] == '.';
+        char *inside = arena_format(w->arena, "%s/.git", place->path);
+        char *bare = arena_format(w->arena, "%s/HEAD", place->path);
+        if (strcmp(place->path, w->host->workspace) != 0 && w->host->exists && inside && bare)
+            other |= w->host->exists(w->host->user, inside) ||
+                     w->host->exists(w->host->user, bare) ||
+                     (w->writes && !w->host->exists(w->host->user, place->path));
+    }
+    if (other)
+        finding_add(w, FINDING_OPTION, "git -C",
+                    "enters what may be another repository, whose configuration can run programs",
+                    word->span);
+}

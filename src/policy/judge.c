@@ -1,0 +1,353 @@
+/* Facts + policy → verdict; see verdict.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policy/verdict.h"
+
+const char *const decision_names[] = {"deny", "confirm", "allow"};
+
+/* Patterns by their first word. */
+struct index {
+    const struct policy_pattern **items;
+    size_t count;
+};
+
+struct judge {
+    const struct policy *policy;
+    const struct judge_paths *paths;
+    struct index allow, confirm, deny, call_allow;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct policy_pattern *const *x = a, *const *y = b;
+    int order = strcasecmp((*x)->words[0], (*y)->words[0]);
+    return order ? order : (*x < *y ? -1 : *x > *y);
+}
+
+static int fill(struct arena *arena, const struct policy_patterns *patterns, struct index *ret)
+{
+    ret->items = arena_alloc_array(arena, patterns->count + 1, sizeof(*ret->items));
+    if (!ret->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (!patterns->items[i].lifted)
+            ret->items[ret->count++] = &patterns->items[i];
+    }
+    qsort(ret->items, ret->count, sizeof(*ret->items), by_name);
+    return 0;
+}
+
+int judge_new(struct arena *arena, const struct policy *policy, const char *home,
+              const char *workspace, const struct judge **ret, struct err *e)
+{
+    struct judge *j = arena_alloc(arena, sizeof(*j));
+    if (!j)
+        return err_set(e, -ENOMEM, "out of memory");
+    j->policy = policy;
+    j->paths = judge_paths_new(arena, policy, home, workspace);
+    if (!j->paths || fill(arena, &policy->allow, &j->allow) < 0 ||
+        fill(arena, &policy->confirm, &j->confirm) < 0 ||
+        fill(arena, &policy->deny, &j->deny) < 0 ||
+        fill(arena, &policy->call_allow, &j->call_allow) < 0)
+        return err_set(e, -ENOMEM, "out of memory");
+    *ret = j;
+    return 0;
+}
+
+/* The first pattern with this name; the others follow. */
+static size_t first_named(const struct index *index, const char *name)
+{
+    size_t low = 0, high = index->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcasecmp(index->items[middle]->words[0], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_named(const struct index *index, size_t i, const char *name)
+{
+    return i < index->count && strcasecmp(index->items[i]->words[0], name) == 0;
+}
+
+/* --- reasons ------------------------------------------------------------------------------------ */
+
+struct judging {
+    const struct judge *judge;
+    struct arena *arena;
+    struct verdict *verdict;
+    struct verdict_reason *last;
+};
+
+enum { REASONS_MAX = 256 }; /* nobody reads more; the decision counts them all */
+
+static void add_reason(struct judging *g, enum decision decision, const char *rule,
+                       const char *reason, struct shell_span span)
+{
+    struct verdict *v = g->verdict;
+    if (decision < v->decision) {
+        v->decision = decision;
+        v->rule = rule;
+    }
+    for (const struct verdict_reason *r = v->reasons; r; r = r->next) {
+        if (r->decision == decision && r->span.from == span.from && r->span.to == span.to &&
+            strcmp(r->rule, rule) == 0 && strcmp(r->reason, reason) == 0)
+            return;
+    }
+    if (v->reason_count >= REASONS_MAX && decision >= v->decision)
+        return;
+    struct verdict_reason *r = arena_alloc(g->arena, sizeof(*r));
+    if (!r)
+        return;
+    *r = (struct verdict_reason){decision, rule, reason, span, NULL};
+    v->reason_count++;
+    /* The strictest first, otherwise in the order of the text. */
+    struct verdict_reason **at = &v->reasons;
+    while (*at && ((*at)->decision < decision ||
+                   ((*at)->decision == decision && (*at)->span.from <= span.from)))
+        at = &(*at)->next;
+    r->next = *at;
+    *at = r;
+}
+
+__attribute__((format(printf, 2, 3))) static const char *say(struct judging *g, const char *format,
+                                                             ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (len < 0)
+        return "";
+    size_t size = (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1;
+    const char *copy = arena_copy(g->arena, text, size);
+    return copy ? copy : "out of memory";
+}
+
+/* --- acts --------------------------------------------------------------------------------------- */
+
+static const struct policy_pattern *allowed_by(const struct index *index, const struct act *act)
+{
+    const struct policy_pattern *best = NULL;
+    const char *names[] = {act->name, act->word_count ? act->words[0].text : NULL};
+    for (size_t n = 0; n < 2; n++) {
+        if (!names[n] || (n && strcmp(names[0], names[1]) == 0))
+            continue;
+        for (size_t i = first_named(index, names[n]); is_named(index, i, names[n]); i++) {
+            if (match_allow(index->items[i], act) && (!best || index->items[i]->count < best->count))
+                best = index->items[i];
+        }
+    }
+    return best;
+}
+
+static void judge_listed(struct judging *g, const struct index *index, const struct act *act,
+                         enum decision decision, const char *label)
+{
+    for (size_t i = first_named(index, act->name); is_named(index, i, act->name); i++) {
+        const struct policy_pattern *pattern = index->items[i];
+        enum match match = match_deny(pattern, act);
+        if (match == MATCH_NO)
+            continue;
+        const char *rule = say(g, "%s: %s", label, pattern->text);
+        if (match == MATCH_YES)
+            add_reason(g, decision, rule,
+                       say(g, "'%s' %s", pattern->text,
+                           decision == DECISION_DENY ? "is denied" : "must be confirmed"),
+                       act->span);
+        else
+            add_reason(g, DECISION_CONFIRM, rule,
+                       say(g, "a word that is not known may make it '%s'", pattern->text),
+                       act->span);
+    }
+}
+
+/* An option that changes what the command is for, and that no pattern names. */
+static void judge_options(struct judging *g, const struct act *act,
+                          const struct policy_pattern *pattern)
+{
+    for (size_t i = 0; i < act->asked_count; i++) {
+        bool named = false;
+        for (size_t n = first_named(&g->judge->allow, act->name);
+             !named && is_named(&g->judge->allow, n, act->name); n++) {
+            const struct policy_pattern *p = g->judge->allow.items[n];
+            for (size_t k = 1; k < p->count && match_allow(p, act); k++) {
+                const struct knowledge *k_of = act->sub ? act->sub : act->known;
+                const struct knowledge_option *o =
+                    k_of ? knowledge_option(k_of, p->words[k], strlen(p->words[k])) : NULL;
+                named |= strcmp(o ? o->same : p->words[k], act->asked[i]) == 0;
+            }
+        }
+        if (!named)
+            add_reason(g, g->judge->policy->unknown == DECISION_DENY ? DECISION_DENY : DECISION_CONFIRM,
+                       "option",
+                       say(g, "'%s' changes what '%s' does, and is not listed", act->asked[i],
+                           pattern->text),
+                       act->span);
+    }
+}
+
+static void judge_effects(struct judging *g, const struct act *act)
+{
+    const struct policy *policy = g->judge->policy;
+    bool network = policy->network == NETWORK_ON;
+    if (policy->accept_irreversible)
+        return;
+    bool outside = (act->effects & EFFECT_NETWORK) != 0;
+    if (outside ? network : (act->effects & EFFECT_IRREVERSIBLE) != 0)
+        add_reason(g, DECISION_CONFIRM, "irreversible",
+                   say(g, "'%s' %s", act->name,
+                       outside ? "talks to other machines, which nothing can undo"
+                               : "does what nothing can undo"),
+                   act->span);
+}
+
+static void judge_name(struct judging *g, const struct act *act)
+{
+    const struct policy *policy = g->judge->policy;
+    judge_listed(g, &g->judge->deny, act, DECISION_DENY, "deny");
+    judge_listed(g, &g->judge->confirm, act, DECISION_CONFIRM, "confirm");
+    if (act->flags & ACT_FUNCTION)
+        return;
+    enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;
+    const struct policy_pattern *pattern = allowed_by(&g->judge->allow, act);
+    if ((kind == KIND_PRIVILEGE || (act->effects & EFFECT_PRIVILEGE)) && !pattern)
+        add_reason(g, DECISION_DENY, "privilege",
+                   say(g, "'%s' is for getting more rights, or for running things outside",
+                       act->name),
+                   act->span);
+    else if (kind == KIND_NETWORK && !pattern)
+        add_reason(g, DECISION_DENY, "network",
+                   say(g, "'%s' is for talking to other machines, and is not listed", act->name),
+                   act->span);
+    else if (pattern)
+        judge_options(g, act, pattern);
+    else if (!(act->flags & ACT_TRANSPARENT) && policy->unknown != DECISION_ALLOW)
+        add_reason(g, policy->unknown, "unknown",
+                   say(g, "'%s' is not %s", act->words[0].text,
+                       act->flags & ACT_OTHER_PATH ? "a command that PATH finds" : "on the list"),
+                   act->span);
+    if (policy->call_mandate && !(act->flags & (ACT_TRANSPARENT | ACT_ASSUMED)) &&
+        !allowed_by(&g->judge->call_allow, act))
+        add_reason(g, DECISION_DENY, "mandate",
+                   say(g, "'%s' is not on the list of this call", act->name), act->span);
+    if (g->verdict->decision == DECISION_ALLOW && !g->verdict->rule)
+        g->verdict->rule = pattern ? say(g, "allow: %s", pattern->text) : "unknown: allow";
+    judge_effects(g, act);
+}
+
+static void judge_act(struct judging *g, const struct act *act)
+{
+    if (act->name)
+        judge_name(g, act);
+    for (const struct fact_path *path = act->paths; path; path = path->next) {
+        const char *rule, *reason;
+        enum decision decision = judge_path(g->judge->paths, g->arena, path, &rule, &reason);
+        if (decision != DECISION_ALLOW)
+            add_reason(g, decision, rule, reason ? reason : "out of memory", path->span);
+    }
+}
+
+/* --- findings ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *rule;
+    bool always_deny;
+    bool of_the_box; /* no more than an unknown program does: asked only where these are asked */
+} finding_rules[] = {
+    [FINDING_NAME] = {"name", false, false},
+    [FINDING_CODE] = {"code", false, false},
+    [FINDING_VALUE] = {"value", false, false},
+    [FINDING_OPTION] = {"option", false, true},
+    [FINDING_VARIABLE] = {"variable", false, true},
+    [FINDING_SETTING] = {"setting", false, false},
+    [FINDING_SHADOW] = {"shadow", false, false},
+    [FINDING_DIALECT] = {"dialect", false, false},
+    [FINDING_NAME_FILE] = {"option", false, true},
+    [FINDING_BOUND] = {"bound", false, false},
+    [FINDING_DECODED] = {"decoded", true, false},
+    [FINDING_DOWNLOAD] = {"downloaded", true, false},
+};
+
+/* A shell or an interpreter that is listed as a whole may run what nobody knows. */
+static bool is_covered(const struct judging *g, const struct finding *f)
+{
+    if (f->kind != FINDING_CODE || !f->act || !f->act->known || !f->act->name)
+        return false;
+    if (f->act->known->kind != KIND_SHELL && f->act->known->kind != KIND_INTERPRETER)
+        return false;
+    const struct policy_pattern *pattern = allowed_by(&g->judge->allow, f->act);
+    return pattern && pattern->count == 1;
+}
+
+static void judge_finding(struct judging *g, const struct finding *f)
+{
+    const struct policy *policy = g->judge->policy;
+    if (finding_rules[f->kind].of_the_box && policy->unknown == DECISION_ALLOW)
+        return;
+    if (is_covered(g, f))
+        return;
+    enum decision decision = DECISION_CONFIRM;
+    if (finding_rules[f->kind].always_deny || policy->unknown == DECISION_DENY)
+        decision = DECISION_DENY;
+    add_reason(g, decision, finding_rules[f->kind].rule,
+               f->why ? say(g, "%s %s", f->what, f->why) : f->what, f->span);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------- */
+
+static struct judging begin(const struct judge *judge, struct arena *arena, struct verdict *ret)
+{
+    *ret = (struct verdict){.decision = DECISION_ALLOW, .mandate_hash = judge->policy->hash};
+    return (struct judging){.judge = judge, .arena = arena, .verdict = ret};
+}
+
+int judge_facts(const struct judge *judge, struct arena *arena, const struct facts *facts,
+                struct verdict *ret, struct err *e)
+{
+    const struct policy *policy = judge->policy;
+    struct verdict verdict;
+    struct judging g = begin(judge, arena, &verdict);
+    const struct shell_span all = {0, (uint32_t)facts->text_len};
+    verdict.facts = facts;
+    if (policy->refused)
+        add_reason(&g, DECISION_DENY, "profile: safe", "the profile 'safe' runs nothing", all);
+    if (policy->max_command_length && facts->text_len > policy->max_command_length)
+        add_reason(&g, DECISION_DENY, "max_command_length",
+                   "the text is longer than the policy allows", all);
+    if (policy->plain && facts->has_metacharacters)
+        add_reason(&g, DECISION_DENY, "plain", "only plain commands are allowed: none of ; & | > < $ ` \\ !",
+                   (struct shell_span){facts->metacharacter, facts->metacharacter + 1});
+    for (const struct act *act = facts->acts; act; act = act->next)
+        judge_act(&g, act);
+    for (const struct finding *f = facts->findings; f; f = f->next)
+        judge_finding(&g, f);
+    if (arena->failed)
+        return err_set(e, -ENOMEM, "out of memory");
+    if (!verdict.rule)
+        verdict.rule = "nothing to run";
+    *ret = verdict;
+    return 0;
+}
+
+int judge_unread(const struct judge *judge, struct arena *arena, const struct shell_error *error,
+                 struct verdict *ret)
+{
+    struct verdict verdict;
+    struct judging g = begin(judge, arena, &verdict);
+    const char *reason = arena_format(arena, "line %u, column %u: %s", error->line, error->column,
+                                      error->message);
+    add_reason(&g, DECISION_DENY, "parse", reason ? reason : "the text cannot be read",
+               (struct shell_span){error->offset, error->offset + 1});
+    *ret = verdict;
+    return 0;
+}

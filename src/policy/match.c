@@ -1,0 +1,180 @@
+/*
+ * Whether a pattern of words means an act.
+ *
+ * To allow, the pattern's words must be the first words of the command, behind the options that
+ * come before a subcommand; and the command must be the one that PATH finds. To deny or to ask, the
+ * name counts whatever its path, options count in every spelling and anywhere.
+ */
+#include "policy/verdict.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1];
+}
+
+static bool word_equals(const struct fact_word *word, const char *text)
+{
+    return word->state == WORD_KNOWN && !word->many && strcmp(word->text, text) == 0;
+}
+
+/* The main spelling of an option of the act's command, or the text itself. */
+static const char *main_spelling(const struct act *act, const char *option)
+{
+    const struct knowledge *both[] = {act->sub, act->known};
+    for (size_t i = 0; i < 2; i++) {
+        const struct knowledge_option *found =
+            both[i] ? knowledge_option(both[i], option, strlen(option)) : NULL;
+        if (found)
+            return found->same;
+    }
+    return option;
+}
+
+static bool has_option(const struct act *act, const char *option)
+{
+    const char *same = main_spelling(act, option);
+    for (size_t i = 0; i < act->option_count; i++) {
+        if (strcmp(act->options[i], same) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool starts_with(const struct act *act, size_t from, const struct policy_pattern *pattern,
+                        size_t first)
+{
+    for (size_t i = first; i < pattern->count; i++) {
+        if (from >= act->word_count || !word_equals(&act->words[from], pattern->words[i]))
+            return false;
+        from++;
+    }
+    return true;
+}
+
+/* Words of a pattern that are options may be spelled otherwise, as long as they come first. */
+static bool starts_with_options(const struct act *act, const struct policy_pattern *pattern)
+{
+    size_t i = 1;
+    if (act->sub) {
+        if (i >= pattern->count || !word_equals(&act->words[act->first_operand], pattern->words[i]))
+            return false;
+        i++;
+    }
+    if (i == pattern->count)
+        return false; /* starts_with has looked at that */
+    for (; i < pattern->count; i++) {
+        if (!is_option(pattern->words[i]) || !has_option(act, pattern->words[i]))
+            return false;
+    }
+    return true;
+}
+
+bool match_allow(const struct policy_pattern *pattern, const struct act *act)
+{
+    const char *name = pattern->words[0];
+    if (!act->name)
+        return false;
+    if (strchr(name, '/')) {
+        if (!word_equals(&act->words[0], name))
+            return false;
+    } else if ((act->flags & ACT_OTHER_PATH) || strcmp(act->name, name) != 0) {
+        return false;
+    }
+    if (starts_with(act, 1, pattern, 1))
+        return true;
+    if (act->known && act->known->subcommand_count && starts_with(act, act->first_operand, pattern, 1))
+        return true;
+    return act->known && starts_with_options(act, pattern);
+}
+
+/* --- to deny -------------------------------------------------------------------------------- */
+
+static bool same_name(const char *pattern, const char *name)
+{
+    for (const char *c = pattern; *c; c++) {
+        if (*c >= 'A' && *c <= 'Z') /* where such names come from, case does not count */
+            return strcasecmp(pattern, name) == 0;
+    }
+    return strcmp(pattern, name) == 0;
+}
+
+/* An option of a command that nothing is known about, or that is not in its table. */
+static enum match loose_option(const struct act *act, const char *option)
+{
+    size_t len = strlen(option);
+    bool is_long = option[0] == '-' && option[1] == '-';
+    enum match best = MATCH_NO;
+    for (size_t i = 1; i < act->word_count; i++) {
+        const struct fact_word *word = &act->words[i];
+        if (word->state != WORD_KNOWN || word->many) {
+            if (word->len == 0 || word->text[0] == option[0])
+                best = MATCH_MAYBE;
+            continue;
+        }
+        if (strcasecmp(word->text, option) == 0)
+            return MATCH_YES;
+        if (strncasecmp(word->text, option, len) == 0 &&
+            (word->text[len] == '=' || word->text[len] == ':'))
+            return MATCH_YES;
+        if (is_long && word->len > 3 && strncmp(word->text, "--", 2) == 0 &&
+            strncmp(option, word->text, strcspn(word->text, "=")) == 0)
+            return MATCH_YES; /* an abbreviation */
+        if (!is_long && len == 2 && word->text[0] == '-' && word->text[1] != '-' &&
+            strchr(word->text, option[1]))
+            return MATCH_YES; /* in a bundle */
+    }
+    return best;
+}
+
+static enum match option_match(const struct act *act, const char *option)
+{
+    if (has_option(act, option))
+        return MATCH_YES;
+    const char *same = main_spelling(act, option);
+    bool in_table = same != option;
+    const struct knowledge *both[] = {act->sub, act->known};
+    for (size_t i = 0; i < 2 && !in_table; i++)
+        in_table = both[i] && knowledge_option(both[i], option, strlen(option));
+    enum match loose = loose_option(act, option);
+    return in_table && loose == MATCH_YES ? MATCH_NO : loose;
+}
+
+/* The words that are neither options nor before the subcommand, in order. */
+static enum match words_match(const struct act *act, const struct policy_pattern *pattern)
+{
+    size_t at = act->first_operand < act->word_count ? act->first_operand : 1;
+    for (size_t i = 1; i < pattern->count; i++) {
+        const char *wanted = pattern->words[i];
+        if (is_option(wanted) || wanted[0] == '/')
+            continue;
+        while (at < act->word_count && act->words[at].state == WORD_KNOWN &&
+               is_option(act->words[at].text))
+            at++;
+        if (at >= act->word_count)
+            return MATCH_NO;
+        const struct fact_word *word = &act->words[at++];
+        if (word->state != WORD_KNOWN || word->many)
+            return MATCH_MAYBE;
+        if (strcasecmp(word->text, wanted) != 0)
+            return MATCH_NO;
+    }
+    return MATCH_YES;
+}
+
+enum match match_deny(const struct policy_pattern *pattern, const struct act *act)
+{
+    if (!act->name || (act->flags & ACT_FUNCTION) || !same_name(pattern->words[0], act->name))
+        return MATCH_NO;
+    enum match match = words_match(act, pattern);
+    for (size_t i = 1; i < pattern->count && match != MATCH_NO; i++) {
+        const char *wanted = pattern->words[i];
+        if (!is_option(wanted) && wanted[0] != '/')
+            continue;
+        enum match option = option_match(act, wanted);
+        match = option < match ? option : match;
+    }
+    return match;
+}

@@ -1,0 +1,148 @@
+/*
+ * The policy room: configuration → one effective policy; facts + policy → verdict.
+ *
+ * Loading reads files and fails with file, line and column. Judging is pure: no I/O, the same
+ * verdict for the same facts and policy, and a zeroed verdict means deny.
+ */
+#ifndef NACRE_POLICY_POLICY_H
+#define NACRE_POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "facts/knowledge.h"
+
+enum decision { DECISION_DENY, DECISION_CONFIRM, DECISION_ALLOW }; /* the strictest first */
+
+/* Where an entry of the effective policy comes from. */
+enum policy_layer {
+    LAYER_BUILTIN,
+    LAYER_SYSTEM,
+    LAYER_USER, /* --config too */
+    LAYER_PROJECT,
+    LAYER_AGENT,
+    LAYER_CALL, /* the command line */
+};
+
+struct policy_origin {
+    enum policy_layer layer;
+    const char *file; /* as it was found; NULL for the command line; "dev" for a built-in one */
+    uint32_t line, column;
+};
+
+/* A list of words that commands are compared with; `text` is what was written. */
+struct policy_pattern {
+    const char *text;
+    const char *const *words;
+    size_t count;
+    bool rest; /* a last word * was written */
+    struct policy_origin origin;
+    bool lifted; /* a built-in entry of the blocklist that `unblock` took away */
+};
+
+struct policy_patterns {
+    struct policy_pattern *items;
+    size_t count;
+};
+
+struct policy_text {
+    const char *text;
+    struct policy_origin origin;
+};
+
+struct policy_texts {
+    struct policy_text *items;
+    size_t count;
+};
+
+enum policy_network { NETWORK_OFF, NETWORK_ON, NETWORK_LISTED };
+
+/* The effective policy: every layer put together, before ~ and the workspace are put in. */
+struct policy {
+    const char *profile; /* safe, dev, full-auto: what it all extends */
+    const char *agent;   /* NULL */
+    bool refused;        /* profile safe: nothing runs */
+    bool mandate;        /* `allow` is a whole list: what is not on it is denied */
+
+    struct policy_patterns allow, confirm, deny;
+    /* --allow: with `call_mandate` a command must match one of these as well as what the rest says;
+     * they never make anything wider. What is not on them is denied, programs at exec included. */
+    struct policy_patterns call_allow;
+    bool call_mandate;
+    enum decision unknown;
+    uint64_t default_timeout_ms;
+    uint64_t max_command_length; /* 0: none */
+    bool plain;
+
+    /* Paths as written, without empty, . and last parts: absolute, below ~, or (protect, hide) in
+     * the workspace. The entries of `read` and `write` from LAYER_BUILTIN are what the box has of
+     * its own or shows anyway; the others must be mounted. */
+    struct policy_texts read, write, protect, hide;
+    enum policy_network network;
+    struct policy_texts hosts;
+
+    struct {
+        uint64_t cpu_ms, memory_bytes, processes, files, output_bytes, timeout_max_ms, disk_bytes;
+    } limits;
+    struct policy_texts env_pass;
+    struct policy_texts env_set; /* NAME=VALUE */
+    struct {
+        const char *mode, *keep;
+        uint64_t limit;
+    } output;
+    struct {
+        uint64_t delete_files, write_bytes;
+    } effects;
+    bool workspace_read_only;
+    const char *strength;
+    bool accept_irreversible;
+    bool toolchains;
+    bool redact_all;
+    struct {
+        bool elicit;
+        uint64_t timeout_ms;
+    } approvals;
+    struct policy_texts tools;
+    const struct yaml_node *messages, *gates; /* as written; NULL */
+
+    const struct knowledge_base *knowledge; /* the built-in one, or users' files before it */
+    struct policy_texts commands; /* users' files of knowledge: the SHA-256 of each, and where */
+    struct policy_texts warnings;
+    const struct policy_origin *origins; /* of each of policy_keys (keys.h): the last that set it */
+    char hash[65];                       /* mandate_hash */
+};
+
+struct policy_request {
+    const char *profile;    /* --profile; NULL: what the files say, else dev */
+    const char *agent;      /* --agent; NULL */
+    const char *config;     /* --config; NULL: the user's own file */
+    const char *workspace;  /* canonical */
+    const char *system_dir; /* /etc/nacre */
+    const char *user_dir;   /* $XDG_CONFIG_HOME/nacre; NULL */
+    const char *const
+        *allow;          /* --allow: each a pattern; together a mandate. Ends with NULL; NULL */
+    const char *network; /* --network off|on; NULL */
+    const char *const *read_paths, *const *write_paths; /* end with NULL; NULL */
+    const char *const *limits; /* --limit: each NAME=VALUE. Ends with NULL; NULL */
+};
+
+/* Everything that the files and the call say, in one policy. -EINVAL with "FILE:LINE:COLUMN: …". */
+int policy_load(struct arena *arena, const struct policy_request *request,
+                const struct policy **ret, struct err *e);
+
+/* The canonical effective policy as JSON: what mandate_hash is the SHA-256 of. */
+void policy_write_canonical(const struct policy *policy, struct json *out);
+
+/* The agents that can be named: built in, system's, user's, project's. */
+struct policy_agent {
+    const char *name, *file, *description; /* description may be NULL */
+    enum policy_layer layer;
+};
+int policy_agents(struct arena *arena, const struct policy_request *request,
+                  struct policy_agent **ret, size_t *ret_count, struct err *e);
+
+#endif
