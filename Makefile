@@ -248,7 +248,7 @@ endif
 
 $(B)/tools/shellgen: tests/tools/shellgen_grammar.h
 
-$(B)/bench/%: tests/bench/%.c $(call upto,shell)
+$(B)/bench/%: tests/bench/%.c $(call upto,engine)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
@@ -290,7 +290,7 @@ soak:
 
 bench:
 	@scripts/deps build test bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict
 	tests/bench/run
 
 lint:

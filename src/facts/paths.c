@@ -2,6 +2,7 @@
  * Words as paths: absolute, without . and .., for each directory that the shell may be in. Where
  * symbolic links lead is asked of the host.
  */
+#include "base/path.h"
 #include "facts/internal.h"
 
 #include <errno.h>
@@ -76,7 +77,10 @@ static bool has_dots(const char *text, size_t len)
 static const char *real_path(struct walk *w, const char *base, const struct fact_word *word,
                              size_t len, const char *plain)
 {
-    if (!w->host->real_path)
+    /* Outside the workspace nothing hostile makes links, and inside the box there are others. */
+    if (!w->host->real_path || !path_is_below(plain, w->host->workspace))
+        return NULL;
+    if (strcmp(plain, w->host->workspace) == 0 && !has_dots(word->text, len))
         return NULL;
     if (!has_dots(word->text, len))
         return w->host->real_path(w->host->user, w->arena, plain);
@@ -150,7 +154,6 @@ const struct place *path_enter(struct walk *w, const struct place *base,
 /* One call says that there is no link on the way; only otherwise is the way walked. */
 const char *facts_real_path(void *user, struct arena *arena, const char *path)
 {
-    (void)user;
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
     if (fd >= 0) {
@@ -165,6 +168,8 @@ const char *facts_real_path(void *user, struct arena *arena, const char *path)
             if (!slash || slash == parent)
                 return NULL;
             *slash = '\0';
+            if (user && strcmp(parent, user) == 0)
+                return NULL; /* the workspace is canonical */
             const char *real = facts_real_path(user, arena, parent);
             return real ? arena_format(arena, "%s%s", real, path + (slash - parent)) : NULL;
         }
