@@ -172,7 +172,7 @@ enum { FACTS_BYTES_MAX = 256 << 20 };
 int facts_gather(struct arena *arena, const struct facts_host *host, const struct shell_tree *tree,
                  const struct facts **ret, struct err *e);
 
-/* The real file system for `facts_host`; `user` is the workspace, or NULL. */
+/* The real file system for `facts_host`. */
 const char *facts_real_path(void *user, struct arena *arena, const char *path);
 bool facts_exists(void *user, const char *path);
 

@@ -15,6 +15,7 @@ enum {
     ACTS_MAX = 1 << 18,
     PLACES_MAX = 4,          /* directories that the shell may be in */
     JOIN_MAX = 1 << 20,
+    LINKS_MAX = 16, /* symbolic links that lead to each other */
 };
 
 /* --- values and state ------------------------------------------------------------------------- */
@@ -188,7 +189,8 @@ static inline bool word_is(const struct fact_word *word, const char *text)
 }
 static inline bool text_is(const char *text, size_t len, const char *other)
 {
-    return strlen(other) == len && memcmp(text, other, len) == 0;
+    return (len == 0 || text[0] == other[0]) && strlen(other) == len &&
+           memcmp(text, other, len) == 0;
 }
 bool is_name(const char *text, size_t len);
 bool is_number(const char *text, size_t len);

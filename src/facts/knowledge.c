@@ -145,6 +145,8 @@ static const struct knowledge_variable *find_variable(const struct knowledge_bas
     size_t best_len = 0;
     for (size_t i = 0; i < base->variable_count; i++) {
         const char *pattern = base->variables[i].name;
+        if (pattern[0] != name[0] && pattern[0] != '*')
+            continue;
         size_t prefix = strlen(pattern) - 1;
         if (pattern[prefix] == '*' && prefix <= len && (!found || prefix > best_len) &&
             memcmp(pattern, name, prefix) == 0) {

@@ -151,44 +151,55 @@ const struct place *path_enter(struct walk *w, const struct place *base,
 
 /* --- the real file system ----------------------------------------------------------------------- */
 
-/* One call says that there is no link on the way; only otherwise is the way walked. */
-const char *facts_real_path(void *user, struct arena *arena, const char *path)
+static const char *walk_links(struct arena *arena, const char *path, unsigned depth);
+
+/* Something on the way is a link, or is not for us to see. */
+static const char *follow(struct arena *arena, const char *path, unsigned depth)
+{
+    char *real = realpath(path, NULL);
+    if (real) {
+        const char *copy = arena_copy(arena, real, strlen(real));
+        free(real);
+        return copy;
+    }
+    /* The last part is not there: where the rest leads, and a link to what is not there yet. */
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path || depth == LINKS_MAX)
+        return NULL;
+    const char *parent = arena_copy(arena, path, (size_t)(slash - path));
+    if (!parent)
+        return NULL;
+    const char *led = walk_links(arena, parent, depth + 1);
+    const char *base = led ? led : parent;
+    char target[PATH_MAX];
+    ssize_t len = readlink(path, target, sizeof(target) - 1);
+    if (len <= 0)
+        return arena_format(arena, "%s%s", base, slash);
+    const char *next = normalize(arena, base, target, (size_t)len);
+    const char *further = next ? walk_links(arena, next, depth + 1) : NULL;
+    return further ? further : next;
+}
+
+/* One call says that there is no link on the way: only then is the way walked. */
+static const char *walk_links(struct arena *arena, const char *path, unsigned depth)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-    if (fd >= 0) {
+    int failure = fd < 0 ? errno : 0;
+    if (fd >= 0)
         close((int)fd);
-        if (!has_dots(path, strlen(path)))
-            return NULL;
-    } else if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) {
-        /* The last part that is there may still lead elsewhere. */
-        if (!has_dots(path, strlen(path)) && strlen(path) < PATH_MAX) {
-            char *parent = arena_copy(arena, path, strlen(path));
-            char *slash = parent ? strrchr(parent, '/') : NULL;
-            if (!slash || slash == parent)
-                return NULL;
-            *slash = '\0';
-            if (user && strcmp(parent, user) == 0)
-                return NULL; /* the workspace is canonical */
-            const char *real = facts_real_path(user, arena, parent);
-            return real ? arena_format(arena, "%s%s", real, path + (slash - parent)) : NULL;
-        }
-    }
-    char *real = realpath(path, NULL);
-    if (!real) {
-        /* A link to what is not there yet: writing through it makes it. */
-        char target[PATH_MAX];
-        ssize_t len = readlink(path, target, sizeof(target) - 1);
-        if (len <= 0)
-            return NULL;
-        const char *slash = strrchr(path, '/');
-        size_t dir = slash ? (size_t)(slash - path) : 0;
-        char *base = arena_copy(arena, path, dir);
-        return base ? normalize(arena, base, target, (size_t)len) : NULL;
-    }
-    const char *copy = arena_copy(arena, real, strlen(real));
-    free(real);
-    return copy;
+    if (failure == 0 || failure == ENOENT || failure == ENOTDIR)
+        return NULL; /* every part that is there was no link */
+    return follow(arena, path, depth);
+}
+
+const char *facts_real_path(void *user, struct arena *arena, const char *path)
+{
+    (void)user;
+    if (!has_dots(path, strlen(path)))
+        return walk_links(arena, path, 0);
+    const char *real = follow(arena, path, 0);
+    return real;
 }
 
 bool facts_exists(void *user, const char *path)

@@ -127,10 +127,12 @@ static bool meets_anywhere(const struct judge_paths *p, const struct fact_path *
     return false;
 }
 
-static bool is_listed(const struct list *list, const char *text)
+/* A home directory in a listed directory (/tmp/home) is not listed with it. */
+static bool is_listed(const struct judge_paths *p, const struct list *list, const char *text)
 {
+    bool at_home = p->home && below(text, p->home);
     for (size_t i = 0; i < list->count; i++) {
-        if (below(text, list->items[i].path))
+        if (below(text, list->items[i].path) && !(at_home && below(p->home, list->items[i].path)))
             return true;
     }
     return false;
@@ -225,10 +227,12 @@ static struct answer judge_place(const struct judge_paths *p, const struct fact_
     }
     if (path->loose && path->state != WORD_KNOWN)
         return fine;
+    if (path->mode == PATH_ENTER && p->home && strcmp(text, p->home) == 0)
+        return fine; /* the box has a home of its own, and nothing in it */
     if (path->climbs)
         return (struct answer){DECISION_DENY, "path: climbs", "leaves the workspace through .."};
-    bool ok = changes ? is_listed(&p->write, text)
-                      : is_listed(&p->read, text) || is_listed(&p->write, text) ||
+    bool ok = changes ? is_listed(p, &p->write, text)
+                      : is_listed(p, &p->read, text) || is_listed(p, &p->write, text) ||
                             strcmp(text, "/") == 0;
     if (ok)
         return fine;

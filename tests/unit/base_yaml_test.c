@@ -1,6 +1,5 @@
 /* YAML as a tree with places: what is read, and what is refused with file, line and column. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -29,6 +29,7 @@ static nacre *open_library(void)
 static nacre_result *run(nacre *n, const char *text, nacre_run_options *options)
 {
     nacre_run_options defaults = NACRE_RUN_OPTIONS_INIT;
+    defaults.unjudged = 1;
     nacre_result *r = NULL;
     if (!options)
         options = &defaults;
