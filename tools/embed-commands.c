@@ -4,6 +4,7 @@
  * The files are read by the same reader that reads users' files. A name in two of them is refused,
  * as is an option that stands for a command that nobody describes.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -28,6 +28,8 @@ struct reading {
     struct fy_diag *diag;
     struct fy_parser *parser;
     struct fy_event *event; /* the one that is looked at */
+    uint32_t column;        /* of the list or map in which it stands; 0: in none */
+    bool block_text;        /* the last scalar stood behind | or > */
     struct err *e;
 };
 
@@ -82,6 +84,17 @@ static bool is_hidden(uint32_t c)
            c == 0xFEFF || c == 0xFFFE || c == 0xFFFF;
 }
 
+/* Whether a question mark makes a key of what follows. Nobody writes that, and libfyaml 0.7.12 can
+ * be made to crash with it. */
+static bool is_key_sign(const struct reading *r, size_t at)
+{
+    if (at + 1 < r->len && !strchr(" \r\n", r->bytes[at + 1]))
+        return false;
+    while (at && r->bytes[at - 1] == ' ')
+        at--;
+    return at == 0 || strchr("\n-?:,[{", r->bytes[at - 1]);
+}
+
 static int check_bytes(struct reading *r)
 {
     uint32_t line = 1, column = 1;
@@ -100,35 +113,16 @@ static int check_bytes(struct reading *r)
             return fail_at(r, line, column, "a character that cannot be seen (U+%04X)", c);
         if (column == 1 && c == '%')
             return fail_at(r, line, column, "directives are not taken");
+        if (c == '\t')
+            return fail_at(r, line, column, "a tab (take blanks, or \\t in double quotes)");
+        if (c == '?' && is_key_sign(r, at))
+            return fail_at(r, line, column, "keys with a ? are not taken");
         at += n;
         column++;
         if (c == '\n') {
             line++;
             column = 1;
         }
-    }
-    return 0;
-}
-
-/* Where the line `line` (from 1) starts. */
-static size_t line_start(const struct reading *r, uint32_t line)
-{
-    size_t at = 0;
-    while (--line) {
-        const char *end = memchr(r->bytes + at, '\n', r->len - at);
-        if (!end)
-            return r->len;
-        at = (size_t)(end - r->bytes) + 1;
-    }
-    return at;
-}
-
-/* The column (from 1) of a tab among the blanks that start the line, or 0. */
-static uint32_t tab_in_indentation(const struct reading *r, size_t start, size_t end)
-{
-    for (size_t at = start; at < end && (r->bytes[at] == ' ' || r->bytes[at] == '\t'); at++) {
-        if (r->bytes[at] == '\t')
-            return (uint32_t)(at - start) + 1;
     }
     return 0;
 }
@@ -160,12 +154,6 @@ static int library_error(struct reading *r)
 
     uint32_t line = first->line > 0 ? (uint32_t)first->line : 1;
     uint32_t column = first->column > 0 ? (uint32_t)first->column : 1;
-    /* A tab shows in the line at fault, or in the next when that was taken for its continuation. */
-    for (uint32_t at = line; at <= line + 1; at++) {
-        uint32_t tab = tab_in_indentation(r, line_start(r, at), r->len);
-        if (tab)
-            return fail_at(r, at, tab, "a tab as indentation");
-    }
     const char *message = first->msg ? first->msg : "cannot be read as YAML";
     for (size_t i = 0; i < sizeof(clearer) / sizeof(clearer[0]); i++) {
         if (strncmp(message, clearer[i].theirs, strlen(clearer[i].theirs)) == 0)
@@ -202,7 +190,7 @@ static void event_place(const struct reading *r, uint32_t *ret_line, uint32_t *r
     mark_place(fy_event_start_mark(r->event), sign, ret_line, ret_column);
 }
 
-/* A node of the event's place; anchors, tags and tabs in front of it are refused. */
+/* A node of the event's place; anchors and tags are refused. */
 static int new_node(struct reading *r, enum yaml_kind kind, struct yaml_node **ret)
 {
     struct yaml_node *node = arena_take(r->arena, sizeof(*node));
@@ -235,17 +223,103 @@ static int new_node(struct reading *r, enum yaml_kind kind, struct yaml_node **r
                        anchor ? "anchors (&name)" : "tags (!name)");
     }
 
-    const struct fy_mark *mark = fy_event_start_mark(r->event);
-    if (mark && mark->input_pos <= r->len) {
-        size_t start = mark->input_pos;
-        while (start && r->bytes[start - 1] != '\n')
-            start--;
-        uint32_t tab = tab_in_indentation(r, start, mark->input_pos);
-        if (tab)
-            return fail_at(r, node->line, tab, "a tab as indentation");
-    }
     *ret = node;
     return 0;
+}
+
+/* The bytes of a scalar as they stand in the text; a quoted one without its quotes. */
+static bool scalar_source(const struct reading *r, struct fy_token *value, const char **ret_bytes,
+                          size_t *ret_len)
+{
+    const struct fy_mark *start = fy_token_start_mark(value), *end = fy_token_end_mark(value);
+    if (!start || !end || start->input_pos > end->input_pos || end->input_pos > r->len)
+        return false;
+    *ret_bytes = r->bytes + start->input_pos;
+    *ret_len = end->input_pos - start->input_pos;
+    return true;
+}
+
+/*
+ * What libfyaml 0.7.12 gives for a text of several lines is not always what stands there: it loses
+ * track of lengths where lines are folded or joined. The forms in which it does are refused.
+ *
+ * Behind | and > these are lines of nothing but blanks, and behind > also lines that are deeper
+ * than the first. When there is no text at all, it takes the next entry of the list for it.
+ */
+static const char *block_problem(const struct reading *r, const char *bytes, size_t len,
+                                 bool folded)
+{
+    size_t first = 0;
+    bool seen = false;
+    for (size_t at = 0; at < len;) {
+        size_t indent = 0, length = 0;
+        bool blank = true;
+        for (; at + length < len && bytes[at + length] != '\n'; length++) {
+            char c = bytes[at + length];
+            indent += c == ' ' && indent == length;
+            blank = blank && (c == ' ' || c == '\r');
+        }
+        /* What has no end of line is the indentation of whatever comes next. */
+        if (blank && indent && at + length < len)
+            return "a line of blanks only in a text behind | or >";
+        if (!blank && !seen && indent < r->column)
+            return "no text behind | or > (check the indentation)";
+        if (!blank && folded && seen && indent > first)
+            return "a deeper line in a text behind > (take |)";
+        if (!blank && !seen) {
+            seen = true;
+            first = indent;
+        }
+        at += length + 1;
+    }
+    return NULL;
+}
+
+/* Many empty lines in a row make libfyaml 0.7.12 lose memory. */
+static bool has_gap(const char *bytes, size_t len)
+{
+    enum { EMPTY_LINES_MAX = 3 };
+    size_t ends = 0;
+    for (size_t at = 0; at < len; at++) {
+        if (bytes[at] == '\n')
+            ends++;
+        else if (bytes[at] != ' ' && bytes[at] != '\r')
+            ends = 0;
+        if (ends > EMPTY_LINES_MAX + 1)
+            return true;
+    }
+    return false;
+}
+
+static const char *scalar_problem(const struct reading *r, struct fy_token *value,
+                                  enum fy_scalar_style style)
+{
+    const char *bytes;
+    size_t len;
+    if (!scalar_source(r, value, &bytes, &len))
+        return "cannot be read as YAML";
+    if (has_gap(bytes, len))
+        return "more than three empty lines in a text";
+    bool lines = memchr(bytes, '\n', len) != NULL;
+    if (style == FYSS_LITERAL || style == FYSS_FOLDED)
+        return block_problem(r, bytes, len, style == FYSS_FOLDED);
+    if (style == FYSS_DOUBLE_QUOTED && lines && memchr(bytes, '\\', len))
+        return "an escape in a quoted text of several lines (write it in one)";
+    if (style == FYSS_SINGLE_QUOTED && lines && memchr(bytes, '\'', len))
+        return "quotes in a text of several lines (put it in double quotes)";
+    return NULL;
+}
+
+/* The text in single quotes, of one line: its one escape, the doubled quote, libfyaml mixes up. */
+static char *single_quoted(const struct reading *r, const char *bytes, size_t len)
+{
+    char *text = arena_alloc(r->arena, len + 1);
+    size_t filled = 0;
+    for (size_t at = 0; text && at < len; at++) {
+        text[filled++] = bytes[at];
+        at += bytes[at] == '\'';
+    }
+    return text;
 }
 
 static int read_scalar(struct reading *r, struct yaml_node **ret)
@@ -255,6 +329,20 @@ static int read_scalar(struct reading *r, struct yaml_node **ret)
     if (result < 0)
         return result;
     struct fy_token *value = r->event->scalar.value;
+    enum fy_scalar_style style = value ? fy_token_scalar_style(value) : FYSS_PLAIN;
+    node->quoted = style != FYSS_PLAIN;
+    r->block_text = style == FYSS_LITERAL || style == FYSS_FOLDED;
+    const char *problem = value ? scalar_problem(r, value, style) : NULL;
+    if (problem)
+        return fail_at(r, node->line, node->column, "%s", problem);
+    const char *source;
+    size_t source_len;
+    if (style == FYSS_SINGLE_QUOTED && scalar_source(r, value, &source, &source_len) &&
+        !memchr(source, '\n', source_len)) {
+        node->text = single_quoted(r, source, source_len);
+        *ret = node;
+        return node->text ? 0 : no_memory(r);
+    }
     size_t len = 0;
     const char *text = value ? fy_token_get_text(value, &len) : "";
     if (!text)
@@ -266,44 +354,47 @@ static int read_scalar(struct reading *r, struct yaml_node **ret)
     node->text = arena_copy(r->arena, text, len);
     if (!node->text)
         return no_memory(r);
-    node->quoted = value && fy_token_scalar_style(value) != FYSS_PLAIN;
     *ret = node;
     return 0;
 }
 
+struct entry {
+    const struct yaml_node *key;
+};
+
 static int compare_keys(const void *a, const void *b)
 {
-    const struct yaml_node *one = *(const struct yaml_node *const *)a;
-    const struct yaml_node *other = *(const struct yaml_node *const *)b;
-    int order = strcmp(one->key->text, other->key->text);
+    const struct yaml_node *one = ((const struct entry *)a)->key;
+    const struct yaml_node *other = ((const struct entry *)b)->key;
+    int order = strcmp(one->text, other->text);
     if (order)
         return order;
-    if (one->key->line != other->key->line)
-        return one->key->line < other->key->line ? -1 : 1;
-    return one->key->column < other->key->column ? -1 : 1;
+    if (one->line != other->line)
+        return one->line < other->line ? -1 : 1;
+    return one->column < other->column ? -1 : 1;
 }
 
 static int check_duplicates(struct reading *r, const struct yaml_node *map, size_t count)
 {
     if (count < 2)
         return 0;
-    const struct yaml_node **entries = arena_alloc_array(r->arena, count, sizeof(*entries));
+    struct entry *entries = arena_alloc_array(r->arena, count, sizeof(*entries));
     if (!entries)
         return no_memory(r);
     size_t filled = 0;
     for (const struct yaml_node *entry = map->first; entry; entry = entry->next)
-        entries[filled++] = entry;
+        entries[filled++].key = entry->key;
     qsort(entries, filled, sizeof(*entries), compare_keys);
 
     /* The earliest second use, so that the message does not depend on the order of letters. */
     const struct yaml_node *again = NULL, *before = NULL;
     for (size_t i = 1; i < filled; i++) {
-        const struct yaml_node *key = entries[i]->key;
-        if (strcmp(entries[i - 1]->key->text, key->text) == 0 &&
+        const struct yaml_node *key = entries[i].key;
+        if (strcmp(entries[i - 1].key->text, key->text) == 0 &&
             (!again || key->line < again->line ||
              (key->line == again->line && key->column < again->column))) {
             again = key;
-            before = entries[i - 1]->key;
+            before = entries[i - 1].key;
         }
     }
     if (!again)
@@ -330,6 +421,47 @@ static int read_key(struct reading *r, struct yaml_node **ret)
     return 0;
 }
 
+/* libfyaml 0.7.12 takes a line that is no deeper than a key, or the dash of a list, for what
+ * belongs to it. */
+static int check_depth(struct reading *r, const struct yaml_node *parent,
+                       const struct yaml_node *child)
+{
+    const struct yaml_node *key = child->key;
+    bool text = child->kind == YAML_SCALAR;
+    /* A text behind | or > was looked at, nothing has no place, and the dashes of a list may stand
+     * straight below a key. */
+    if (child->column > parent->column || (text && (r->block_text || !child->text[0])) ||
+        (key && (child->kind == YAML_LIST || child->line == key->line)))
+        return 0;
+    return fail_at(r, child->line, child->column, "not deeper than what it belongs to");
+}
+
+static int read_node(struct reading *r, unsigned depth, struct yaml_node **ret);
+
+/* An entry of a list or of a map; the event at hand is its first one. */
+static int read_child(struct reading *r, enum yaml_kind parent, unsigned depth,
+                      struct yaml_node **ret)
+{
+    struct yaml_node *key = NULL, *child = NULL;
+    int result = 0;
+    if (parent == YAML_MAP) {
+        result = read_key(r, &key);
+        if (result == 0)
+            result = next_event(r);
+    }
+    if (result == 0)
+        result = read_node(r, depth, &child);
+    if (result < 0 || !child)
+        return result;
+    child->key = key;
+    if (key && child->kind == YAML_SCALAR && !child->quoted && !child->text[0]) {
+        child->line = key->line; /* nothing has no place of its own */
+        child->column = key->column;
+    }
+    *ret = child;
+    return 0;
+}
+
 /* The node that starts with the event at hand; its last event is the one at hand afterwards. */
 static int read_node(struct reading *r, unsigned depth, struct yaml_node **ret)
 {
@@ -353,31 +485,29 @@ static int read_node(struct reading *r, unsigned depth, struct yaml_node **ret)
     if (depth >= YAML_DEPTH_MAX)
         return fail_at(r, line, column, "nested deeper than %d", YAML_DEPTH_MAX);
 
+    struct fy_token *opening = kind == YAML_MAP ? r->event->mapping_start.mapping_start
+                                                : r->event->sequence_start.sequence_start;
+    bool flow = opening && (fy_token_get_type(opening) == FYTT_FLOW_MAPPING_START ||
+                            fy_token_get_type(opening) == FYTT_FLOW_SEQUENCE_START);
     struct yaml_node *node = NULL;
     int result = new_node(r, kind, &node);
-    const struct yaml_node **end = node ? &node->first : NULL;
+    if (result < 0 || !node)
+        return result;
+    const struct yaml_node **end = &node->first;
     size_t count = 0;
-    while (result == 0 && (result = next_event(r)) == 0) {
+    while ((result = next_event(r)) == 0) {
         if (r->event->type == FYET_SEQUENCE_END || r->event->type == FYET_MAPPING_END)
             break;
-        struct yaml_node *key = NULL, *child = NULL;
-        if (kind == YAML_MAP) {
-            result = read_key(r, &key);
-            if (result == 0)
-                result = next_event(r);
-        }
-        if (result == 0)
-            result = read_node(r, depth + 1, &child);
-        if (result == 0) {
-            child->key = key;
-            if (key && child->kind == YAML_SCALAR && !child->quoted && !child->text[0]) {
-                child->line = key->line; /* nothing has no place of its own */
-                child->column = key->column;
-            }
-            *end = child;
-            end = &child->next;
-            count++;
-        }
+        struct yaml_node *child = NULL;
+        r->column = node->column;
+        result = read_child(r, kind, depth + 1, &child);
+        if (result == 0 && child && !flow)
+            result = check_depth(r, node, child);
+        if (result < 0 || !child)
+            break;
+        *end = child;
+        end = &child->next;
+        count++;
     }
     if (result == 0 && kind == YAML_MAP)
         result = check_duplicates(r, node, count);
@@ -452,9 +582,7 @@ int yaml_parse(struct arena *arena, const char *name, const char *bytes, size_t 
     r.parser = fy_parser_create(&cfg);
 
     struct yaml_node *root = NULL;
-    if (!r.parser)
-        result = no_memory(&r);
-    else if (r.len && fy_parser_set_string(r.parser, r.bytes, r.len) < 0)
+    if (!r.parser || (r.len && fy_parser_set_string(r.parser, r.bytes, r.len) < 0))
         result = no_memory(&r);
     else if (r.len)
         result = read_stream(&r, &root);

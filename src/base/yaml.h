@@ -1,9 +1,9 @@
 /*
  * YAML as a plain tree with places, read by libfyaml and nothing kept of it.
  *
- * Stricter than YAML 1.2 where a reader of a policy could be surprised: one document, no tabs as
- * indentation, no duplicate keys, no anchors, aliases or tags, keys are plain words, UTF-8 only,
- * bounded size and depth. Every refusal says file, line and column.
+ * Stricter than YAML 1.2 where a reader of a policy could be surprised: one document, no tabs, no
+ * duplicate keys, no anchors, aliases or tags, keys are plain words, UTF-8 only, bounded size and
+ * depth. Every refusal says file, line and column.
  */
 #ifndef NACRE_BASE_YAML_H
 #define NACRE_BASE_YAML_H

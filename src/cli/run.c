@@ -113,8 +113,8 @@ static int ask_person(void *user, const char *verdict_json, size_t len)
     const struct live *live = user;
     (void)verdict_json;
     (void)len;
-    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call,
-                       live->text, live->len);
+    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call, live->text,
+                       live->len);
 }
 
 /* What the live view could not have: the tail, and the mark of what lies between. */

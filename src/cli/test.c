@@ -77,10 +77,8 @@ static void answer_line(void *user, const char *text, size_t len, const char *fa
         return;
     }
     struct verdict_reason reason = {.rule = "parse", .reason = failure};
-    struct verdict verdict = {.rule = "parse",
-                              .reasons = &reason,
-                              .reason_count = 1,
-                              .mandate_hash = d->policy->hash};
+    struct verdict verdict = {
+        .rule = "parse", .reasons = &reason, .reason_count = 1, .mandate_hash = d->policy->hash};
     print_json(&verdict);
 }
 
@@ -106,8 +104,8 @@ static int test_texts(const struct decider *d, const struct test_options *wanted
     if (text_from_words(words, &text, &from_stdin, &e) < 0)
         cli_complain("test: %s", e.message);
     else
-        status = cli_finish(exit_codes[answer(d, text.data, text.len, wanted->json)],
-                            EXIT_WRONG_CALL);
+        status =
+            cli_finish(exit_codes[answer(d, text.data, text.len, wanted->json)], EXIT_WRONG_CALL);
     buf_release(&text);
     return status;
 }

@@ -8,12 +8,11 @@
 
 /* What the box sets by itself, as plan_environment has it. */
 static const struct facts_variable own_variables[] = {
-    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"}, {"TMPDIR", "/tmp"},
-    {"LANG", "C.UTF-8"}, {"LC_ALL", "C.UTF-8"},
+    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"},
+    {"TMPDIR", "/tmp"},  {"LANG", "C.UTF-8"},    {"LC_ALL", "C.UTF-8"},
 };
 
-static int fill_variables(struct arena *arena, const struct policy *policy,
-                          struct facts_host *host)
+static int fill_variables(struct arena *arena, const struct policy *policy, struct facts_host *host)
 {
     size_t own = sizeof(own_variables) / sizeof(*own_variables);
     size_t count = own + policy->env_pass.count + policy->env_set.count, used = 0;

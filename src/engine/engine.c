@@ -343,7 +343,8 @@ static void refuse(nacre_result *r, nacre_status status, const char *what)
     err_set(&r->error, -EPERM, "%s%s", what, first ? first->reason : "");
 }
 
-/* What the policy says of this run's limits, where the caller leaves them open or goes past them. */
+/* What the policy says of this run's limits, where the caller leaves them open or goes past them.
+ */
 static void limit_by(nacre_result *r, const struct policy *policy, nacre_run_options *o)
 {
     char most[UNITS_TEXT];

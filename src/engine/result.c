@@ -5,10 +5,13 @@
 #include "engine/engine.h"
 
 static const char *const status_names[] = {
-    [NACRE_STATUS_ERROR] = "error",     [NACRE_STATUS_DENIED] = "denied",
+    [NACRE_STATUS_ERROR] = "error",
+    [NACRE_STATUS_DENIED] = "denied",
     [NACRE_STATUS_NEEDS_CONFIRMATION] = "needs_confirmation",
-    [NACRE_STATUS_TIMEOUT] = "timeout", [NACRE_STATUS_KILLED] = "killed",
-    [NACRE_STATUS_FAILED] = "failed",   [NACRE_STATUS_OK] = "ok",
+    [NACRE_STATUS_TIMEOUT] = "timeout",
+    [NACRE_STATUS_KILLED] = "killed",
+    [NACRE_STATUS_FAILED] = "failed",
+    [NACRE_STATUS_OK] = "ok",
 };
 
 nacre_status nacre_result_status(const nacre_result *r)

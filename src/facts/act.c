@@ -28,8 +28,8 @@ void act_paths(struct act *act, struct fact_path *paths)
     static const struct {
         unsigned mode;
         enum effect effect;
-    } effects[] = {{PATH_READ, EFFECT_READS}, {PATH_WRITE, EFFECT_WRITES},
-                   {PATH_DELETE, EFFECT_DELETES}};
+    } effects[] = {
+        {PATH_READ, EFFECT_READS}, {PATH_WRITE, EFFECT_WRITES}, {PATH_DELETE, EFFECT_DELETES}};
     struct fact_path **last = &act->paths;
     while (*last)
         last = &(*last)->next;
@@ -52,7 +52,7 @@ struct finding *finding_add(struct walk *w, enum finding_kind kind, const char *
         if (f->kind == kind && f->span.from == span.from && f->span.to == span.to && f->what &&
             what && strcmp(f->what, what) == 0)
             return f;
-        if (w->facts->act_count > 4096) /* but not at any price */
+        if (w->finding_count > SAME_LOOKED_AT) /* but not at any price */
             break;
     }
     struct finding *f = arena_take(w->arena, sizeof(*f));
@@ -65,6 +65,7 @@ struct finding *finding_add(struct walk *w, enum finding_kind kind, const char *
     else
         w->facts->findings = f;
     w->last_finding = f;
+    w->finding_count++;
     return f;
 }
 
@@ -78,7 +79,7 @@ static struct stream run_unknown(struct walk *w, const struct fact_word *words, 
                                  struct shell_span span, struct stream in, struct act **ret)
 {
     *ret = act_add(w, words, count, span);
-    enum finding_kind kind = words[0].state == WORD_KNOWN          ? FINDING_NAME
+    enum finding_kind kind = words[0].state == WORD_KNOWN           ? FINDING_NAME
                              : words[0].source == SOURCE_DECODED    ? FINDING_DECODED
                              : words[0].source == SOURCE_DOWNLOADED ? FINDING_DOWNLOAD
                                                                     : FINDING_NAME;
@@ -151,8 +152,10 @@ struct stream act_run(struct walk *w, const struct fact_word *words, size_t coun
     }
     if (words[0].state != WORD_KNOWN || words[0].many)
         return run_unknown(w, words, count, span, in, ret);
-    struct function *function = w->programs_only ? NULL : state_function(w, words[0].text, words[0].len);
-    if (function && function->now) {
+    bool skip = w->programs_only || w->skip_function;
+    w->skip_function = false;
+    struct function *function = skip ? NULL : state_function(w, words[0].text, words[0].len);
+    if (function && function->definitions) {
         struct act *act = act_add(w, words, count, span);
         *ret = act;
         if (act) {
@@ -172,5 +175,12 @@ struct stream act_run(struct walk *w, const struct fact_word *words, size_t coun
     *ret = act;
     if (!act)
         return unknown_output();
+    if (words[0].made && !w->programs_only && sites_is_setter(words[0].text)) {
+        /* what it sets was not seen before */
+        finding_add(w, FINDING_NAME, words[0].text, "sets variables, and its name is put together",
+                    words[0].span);
+        w->blind = true;
+        w->cwd = NULL;
+    }
     return run_known(w, act, in);
 }

@@ -36,7 +36,17 @@ static void note(struct reading *r, struct words *list, const char *text)
     words_add(r->w, list, (struct fact_word){.text = text, .state = WORD_KNOWN});
 }
 
-/* --- roles -------------------------------------------------------------------------------------- */
+static struct fact_word part_of(const struct fact_word *word, size_t skip)
+{
+    struct fact_word part = *word;
+    part.text += skip;
+    part.len -= (uint32_t)skip;
+    part.many = false;
+    return part;
+}
+
+/* --- roles --------------------------------------------------------------------------------------
+ */
 
 static void use_path(struct reading *r, const struct fact_word *word, unsigned mode)
 {
@@ -45,6 +55,13 @@ static void use_path(struct reading *r, const struct fact_word *word, unsigned m
     act_paths(r->act, path_make(r->w, r->base, word, mode));
     if (mode & PATH_WRITE)
         r->w->writes = true;
+    /* git's REVISION:PATH */
+    const char *colon =
+        strcmp(r->act->name, "git") == 0 ? memchr(word->text, ':', word->len) : NULL;
+    if (colon && colon > word->text && colon[1]) {
+        struct fact_word inside = part_of(word, (size_t)(colon - word->text) + 1);
+        act_paths(r->act, path_make(r->w, r->base, &inside, mode));
+    }
 }
 
 /* Names of what flows in. */
@@ -134,9 +151,12 @@ static void use_language(struct reading *r, const struct fact_word *word, enum r
 {
     r->code_given = true;
     if (word->state != WORD_KNOWN) {
-        /* Numbers cannot make a program of another: sed -n "${n}p". */
-        if (word->source == SOURCE_NUMBER)
+        /* sed -n "${n}p": any number stands for those that it may be */
+        struct fact_word filled = special_fill_numbers(r->w, word);
+        if (filled.state == WORD_KNOWN) {
+            use_language(r, &filled, role);
             return;
+        }
         finding_add(r->w, FINDING_CODE, r->act->name, "is given a program that is not known here",
                     word->span);
         return;
@@ -184,6 +204,9 @@ static void use_variable(struct reading *r, const struct fact_word *word)
                           .len = (uint32_t)(word->len - len - 1)};
     const struct fact_word self = r->act->words[0];
     variable_check(r->w, word->text, len, &value, word->span, &self);
+    const char *name = arena_copy(r->w->arena, word->text, len);
+    if (name) /* what runs with it may look at it */
+        state_forget(r->w, name, len, SOURCE_VARIABLE);
 }
 
 /* KEY=VALUE of the command's own configuration. */
@@ -191,10 +214,9 @@ static void use_setting(struct reading *r, const struct fact_word *word)
 {
     const char *equals = word->len ? memchr(word->text, '=', word->len) : NULL;
     size_t len = equals ? (size_t)(equals - word->text) : word->len;
-    const struct knowledge_setting *known =
-        word->state == WORD_KNOWN || equals
-            ? knowledge_setting(r->act->known, word->text, len)
-            : NULL;
+    const struct knowledge_setting *known = word->state == WORD_KNOWN || equals
+                                                ? knowledge_setting(r->act->known, word->text, len)
+                                                : NULL;
     const char *name = arena_copy(r->w->arena, word->text, len);
     if (!known || (known->flags & MARK_ASK)) {
         finding_add(r->w, FINDING_OPTION, name ? name : "a setting",
@@ -239,8 +261,8 @@ static void use_url(struct reading *r, const struct fact_word *word)
 /* tar's actions: exec=COMMAND runs, the others only talk. */
 static struct fact_word without_action(const struct fact_word *word, bool *runs)
 {
-    static const char *const actions[] = {"dot",   ".",    "echo", "ttyout", "bell",
-                                          "sleep", "totals", "wait"};
+    static const char *const actions[] = {"dot",  ".",     "echo",   "ttyout",
+                                          "bell", "sleep", "totals", "wait"};
     struct fact_word text = *word;
     *runs = true;
     if (word->state == WORD_KNOWN && strncmp(word->text, "exec=", 5) == 0) {
@@ -305,8 +327,7 @@ static void use_role(struct reading *r, const struct fact_word *word, enum role 
             break;
         }
         use_file_of_code(r, word);
-        if (role == ROLE_SOURCE)
-            state_forget_all(w);
+        w->blind |= role == ROLE_SOURCE;
         break;
     case ROLE_PROGRAM:
     case ROLE_WORDS:
@@ -341,7 +362,8 @@ static void use_role(struct reading *r, const struct fact_word *word, enum role 
     }
 }
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options ------------------------------------------------------------------------------------
+ */
 
 static void met_option(struct reading *r, const struct knowledge_option *option)
 {
@@ -369,8 +391,9 @@ static const struct knowledge_option *find_option(const struct reading *r, const
 static size_t use_until(struct reading *r, size_t i)
 {
     size_t end = i;
-    while (end < r->act->word_count && !word_is(&r->act->words[end], ";") &&
-           !(word_is(&r->act->words[end], "+") && end > i && word_is(&r->act->words[end - 1], "{}")))
+    while (
+        end < r->act->word_count && !word_is(&r->act->words[end], ";") &&
+        !(word_is(&r->act->words[end], "+") && end > i && word_is(&r->act->words[end - 1], "{}")))
         end++;
     special_found_files(r->w, r->act, r->act->words + i, end - i, r->in);
     return end + 1;
@@ -393,18 +416,11 @@ static size_t use_value(struct reading *r, const struct knowledge_option *option
         use_role(r, attached, option->role);
         return i;
     }
+    if (option->flags & MARK_PAIR)
+        i++;
     if (i < r->act->word_count)
         use_role(r, &r->act->words[i], option->role);
     return i + 1;
-}
-
-static struct fact_word part_of(const struct fact_word *word, size_t skip)
-{
-    struct fact_word part = *word;
-    part.text += skip;
-    part.len -= (uint32_t)skip;
-    part.many = false;
-    return part;
 }
 
 /* --name, --name=VALUE, -name; of a word that is not wholly known the name at least. */
@@ -467,8 +483,7 @@ static bool has_sharp_options(const struct knowledge *command)
         case ROLE_SETTING:
             return true;
         default:
-            if (o->as || (o->flags & MARK_ASK) ||
-                (o->effects & ~(unsigned)(EFFECT_READS)))
+            if (o->as || (o->flags & MARK_ASK) || (o->effects & ~(unsigned)(EFFECT_READS)))
                 return true;
         }
     }
@@ -500,8 +515,8 @@ static bool is_option_word(const struct reading *r, const struct fact_word *word
         return false;
     if (word->state == WORD_PATTERN)
         return false;
-    return word->len > 1 && (word->text[0] == '-' ||
-                             ((r->command->flags & KNOWN_SWITCHES) && word->text[0] == '/'));
+    return word->len > 1 &&
+           (word->text[0] == '-' || ((r->command->flags & KNOWN_SWITCHES) && word->text[0] == '/'));
 }
 
 /* cipher /w:C */
@@ -546,7 +561,8 @@ static size_t use_option(struct reading *r, size_t i)
     return short_options(r, i, 1);
 }
 
-/* --- operands ----------------------------------------------------------------------------------- */
+/* --- operands -----------------------------------------------------------------------------------
+ */
 
 /* Nothing is known about the word: it may be a path. */
 static void use_loose(struct reading *r, const struct fact_word *word)
@@ -641,11 +657,13 @@ static void use_operands(struct reading *r)
     }
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static const char *const *names_of(struct walk *w, const struct words *words)
 {
-    const char **names = words->count ? arena_alloc_array(w->arena, words->count, sizeof(*names)) : NULL;
+    const char **names =
+        words->count ? arena_alloc_array(w->arena, words->count, sizeof(*names)) : NULL;
     for (size_t i = 0; names && i < words->count; i++)
         names[i] = words->items[i].text;
     return names;

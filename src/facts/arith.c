@@ -19,8 +19,7 @@ static bool is_word_letter(char c)
     return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* Whether the name that ends at `end` (and starts at `from`) is given a value there. */
-static bool is_assigned(const char *text, size_t len, size_t from, size_t end)
+bool arith_assigns(const char *text, size_t len, size_t from, size_t end)
 {
     while (from && (text[from - 1] == ' ' || text[from - 1] == '\t'))
         from--;
@@ -58,10 +57,7 @@ static void check_text(struct walk *w, const char *text, size_t len, struct shel
 static void check_variable(struct walk *w, const char *name, size_t len, struct shell_span span,
                            unsigned depth)
 {
-    struct variable *v = state_variable(w, name, len);
-    if (!v)
-        return;
-    const struct value *value = &v->value;
+    const struct value now = state_value(w, name, len), *value = &now;
     if (value->list) {
         for (size_t i = 0; i < value->word_count; i++) {
             const struct fact_word *word = &value->words[i];
@@ -84,11 +80,21 @@ static void check_variable(struct walk *w, const char *name, size_t len, struct 
         check_text(w, value->text, value->len, span, depth + 1, true);
 }
 
+enum { SOME_NUMBER = 1 }; /* in a text: digits that are not known */
+
 /* `value`: the text comes from a variable, so what is quoted or substituted in it is live. */
 static void check_text(struct walk *w, const char *text, size_t len, struct shell_span span,
                        unsigned depth, bool value)
 {
     for (size_t i = 0; i < len; i++) {
+        if (text[i] == SOME_NUMBER) {
+            if ((i && is_word_letter(text[i - 1])) ||
+                (i + 1 < len && is_word_letter(text[i + 1]))) {
+                not_plain(w, "a name", 6, span);
+                return;
+            }
+            continue;
+        }
         if (text[i] >= '0' && text[i] <= '9') { /* a number: 0x1f, 16#ff */
             while (i + 1 < len && (is_word_letter(text[i + 1]) || text[i + 1] == '#'))
                 i++;
@@ -101,10 +107,10 @@ static void check_text(struct walk *w, const char *text, size_t len, struct shel
             bool plain = i + 1 < len && text[i + 1] == '=' && !(i + 2 < len && text[i + 2] == '=');
             if (!plain)
                 check_variable(w, text + from, i + 1 - from, span, depth);
-            if (is_assigned(text, len, from, i + 1)) {
+            if (arith_assigns(text, len, from, i + 1)) {
                 struct value number = value_unknown(SOURCE_NUMBER);
                 variable_check(w, text + from, i + 1 - from, &number, span, NULL);
-                state_forget(w, text + from, i + 1 - from, SOURCE_NUMBER);
+                state_set(w, text + from, i + 1 - from, number);
             }
             continue;
         }
@@ -120,49 +126,62 @@ void arith_check_text(struct walk *w, const char *text, size_t len, struct shell
     check_text(w, text, len, span_of(w, span), 0, true);
 }
 
+/* A glob of numbers as an expression: what is not known of it are digits. */
+static char *with_numbers(struct walk *w, const char *pattern, size_t len, size_t *ret_len)
+{
+    char *text = arena_alloc(w->arena, len + 1);
+    size_t used = 0;
+    for (size_t i = 0; text && i < len; i++) {
+        if (pattern[i] == '\\' && i + 1 < len)
+            text[used++] = pattern[++i];
+        else
+            text[used++] = pattern[i] == '*' ? SOME_NUMBER : pattern[i];
+    }
+    *ret_len = used;
+    return text;
+}
+
+static void check_value(struct walk *w, const struct value *value, struct shell_span span)
+{
+    if (value->state == WORD_KNOWN) {
+        check_text(w, value->text, value->len, span, 0, true);
+        return;
+    }
+    size_t len;
+    char *text = value->state == WORD_PATTERN && value->source == SOURCE_NUMBER
+                     ? with_numbers(w, value->text, value->len, &len)
+                     : NULL;
+    if (text)
+        check_text(w, text, len, span, 0, true);
+    else if (value->source != SOURCE_NUMBER)
+        not_plain(w, "a value", 7, span);
+}
+
 void arith_check(struct walk *w, const struct shell_part *parts, struct shell_span span)
 {
+    span = span_of(w, span);
     /* The common case: letters alone, read where they stand. */
     if (parts && !parts->next && parts->kind == SHELL_TEXT) {
-        check_text(w, parts->text.bytes, parts->text.len, span_of(w, span), 0, false);
+        check_text(w, parts->text.bytes, parts->text.len, span, 0, false);
         return;
     }
     /* Otherwise as bash: expand, then evaluate what comes out. */
-    for (const struct shell_part *part = parts; part; part = part->next) {
-        switch (part->kind) {
-        case SHELL_TEXT:
-        case SHELL_QUOTED:
-            check_text(w, part->text.bytes, part->text.len, span_of(w, part->span), 0, false);
-            break;
-        case SHELL_DOUBLE:
-            arith_check(w, part->parts, part->span);
-            break;
-        default: {
-            struct shell_part alone = *part;
-            alone.next = NULL;
-            struct value value = expand_value(w, &alone);
-            if (value.state == WORD_KNOWN)
-                check_text(w, value.text, value.len, span_of(w, part->span), 0, true);
-            else if (value.source != SOURCE_NUMBER)
-                not_plain(w, "a value", 7, span_of(w, part->span));
-        }
-        }
-    }
+    struct value value = expand_value(w, parts);
+    check_value(w, &value, span);
 }
 
 void arith_check_word(struct walk *w, const struct fact_word *word)
 {
-    if (word->state == WORD_KNOWN)
-        check_text(w, word->text, word->len, word->span, 0, true);
-    else if (word->source != SOURCE_NUMBER)
-        not_plain(w, "a value", 7, word->span);
+    const struct value value = {
+        .state = word->state, .source = word->source, .text = word->text, .len = word->len};
+    check_value(w, &value, word->span);
 }
 
 void arith_check_name(struct walk *w, const struct fact_word *word, enum word_source source)
 {
     if (word->state != WORD_KNOWN) {
         finding_add(w, FINDING_VALUE, "a name", "of a variable is not known here", word->span);
-        state_forget_all(w);
+        w->blind = true;
         return;
     }
     const char *bracket = memchr(word->text, '[', word->len);
@@ -175,7 +194,7 @@ void arith_check_name(struct walk *w, const struct fact_word *word, enum word_so
         bool whole = rest == 3 && (bracket[1] == '@' || bracket[1] == '*');
         if (memchr(bracket, '$', rest) || memchr(bracket, '`', rest))
             not_plain(w, word->text, word->len, word->span);
-        else if (!whole && v && !v->value.keyed)
+        else if (!whole && v && !v->keyed)
             check_text(w, bracket, rest, word->span, 0, true);
     }
     struct value value = value_unknown(source);

@@ -5,7 +5,8 @@ typedef bool builtin_apply(struct walk *w, struct act *act, struct stream in);
 
 static bool is_flag(const struct fact_word *word)
 {
-    return word->state == WORD_KNOWN && word->len > 1 && (word->text[0] == '-' || word->text[0] == '+');
+    return word->state == WORD_KNOWN && word->len > 1 &&
+           (word->text[0] == '-' || word->text[0] == '+');
 }
 
 static bool has_flag(const struct act *act, char letter)
@@ -27,33 +28,9 @@ static size_t first_operand(const struct act *act)
     return i;
 }
 
-static bool run_cd(struct walk *w, struct act *act, struct stream in)
+static void enter(struct walk *w, struct act *act, const struct fact_word *word)
 {
-    (void)in;
-    size_t i = first_operand(act);
-    struct variable *cdpath = state_variable(w, "CDPATH", 6);
-    bool odd = cdpath && (cdpath->value.state != WORD_KNOWN || cdpath->value.set);
-    if (i >= act->word_count) {
-        struct variable *home = state_variable(w, "HOME", 4);
-        if (!home || home->value.state != WORD_KNOWN) {
-            state_set_cwd(w, NULL);
-            return true;
-        }
-        struct fact_word word = {.text = home->value.text,
-                                 .len = home->value.len,
-                                 .state = WORD_KNOWN,
-                                 .span = act->span};
-        act_paths(act, path_make(w, w->cwd, &word, PATH_ENTER));
-        state_set_cwd(w, path_enter(w, w->cwd, &word));
-        return true;
-    }
-    const struct fact_word *word = &act->words[i];
-    bool stack = act->name[0] != 'c' && word->state == WORD_KNOWN &&
-                 (word->text[0] == '+' || word->text[0] == '-');
-    if (word_is(word, "-") || stack) {
-        state_set_cwd(w, NULL);
-        return true;
-    }
+    struct value cdpath = state_value(w, "CDPATH", 6);
     act_paths(act, path_make(w, w->cwd, word, PATH_ENTER));
     const struct place *place = path_enter(w, w->cwd, word);
     /* A link leads elsewhere, and what is relative from then on is there. */
@@ -61,7 +38,33 @@ static bool run_cd(struct walk *w, struct act *act, struct stream in)
         if (p->real && strcmp(p->real, p->text) != 0)
             place = state_either(w, place, state_place(w, p->real));
     }
-    state_set_cwd(w, odd ? NULL : place);
+    w->cwd = cdpath.state == WORD_KNOWN && !cdpath.set ? place : NULL;
+}
+
+static bool run_cd(struct walk *w, struct act *act, struct stream in)
+{
+    (void)in;
+    size_t i = first_operand(act);
+    if (i >= act->word_count) {
+        struct value home = state_value(w, "HOME", 4);
+        struct fact_word word = {.text = home.text,
+                                 .len = home.len,
+                                 .state = home.state,
+                                 .source = home.source,
+                                 .span = act->span};
+        if (act->name[0] == 'c')
+            enter(w, act, &word);
+        else
+            w->cwd = NULL;
+        return true;
+    }
+    const struct fact_word *word = &act->words[i];
+    bool stack = act->name[0] != 'c' && word->state == WORD_KNOWN &&
+                 (word->text[0] == '+' || word->text[0] == '-');
+    if (word_is(word, "-") || stack)
+        w->cwd = NULL;
+    else
+        enter(w, act, word);
     return true;
 }
 
@@ -69,91 +72,88 @@ static bool run_popd(struct walk *w, struct act *act, struct stream in)
 {
     (void)act;
     (void)in;
-    state_set_cwd(w, NULL);
+    w->cwd = NULL;
     return true;
 }
 
-/* declare, local, export, readonly: NAME or NAME=VALUE, with attributes. */
+/* One word of declare and its like: NAME or NAME=VALUE. */
+static void declare_one(struct walk *w, struct act *act, const struct fact_word *word, bool integer,
+                        bool keyed)
+{
+    const char *equals = word->len ? memchr(word->text, '=', word->len) : NULL;
+    size_t len = equals ? (size_t)(equals - word->text) : word->len;
+    len -= len && equals && word->text[len - 1] == '+';
+    if (!equals && word->state != WORD_KNOWN) {
+        finding_add(w, FINDING_VALUE, act->name, "sets a variable whose name is not known here",
+                    word->span);
+        w->blind = true;
+        return;
+    }
+    const char *name = arena_copy(w->arena, word->text, len);
+    if (!name)
+        return;
+    if (!is_name(name, len)) {
+        struct fact_word other = {
+            .text = name, .len = (uint32_t)len, .state = WORD_KNOWN, .span = word->span};
+        arith_check_name(w, &other, SOURCE_VARIABLE);
+        return;
+    }
+    struct variable *v = state_variable(w, name, len);
+    if (!v)
+        return;
+    v->integer |= integer;
+    v->keyed = keyed || (v->keyed && w->forks == 0);
+    if (!equals) {
+        struct value value = state_value(w, name, len);
+        if (strcmp(act->name, "export") == 0)
+            variable_check(w, name, len, &value, word->span, NULL);
+        return;
+    }
+    struct value value = {.state = word->state,
+                          .source = word->source,
+                          .set = true,
+                          .text = equals + 1,
+                          .len = (uint32_t)(word->len - (size_t)(equals - word->text) - 1)};
+    if (value.state != WORD_KNOWN && value.source == SOURCE_LIST)
+        value = value_unknown(SOURCE_VARIABLE); /* x=(…), whose elements were looked at */
+    else if (value.len && value.text[0] == '(')
+        finding_add(w, FINDING_VALUE, name, "may be an array made from a text that is expanded",
+                    word->span);
+    if (v->integer) {
+        const struct fact_word expression = {.text = value.text,
+                                             .len = value.len,
+                                             .state = value.state,
+                                             .source = value.source,
+                                             .span = word->span};
+        arith_check_word(w, &expression);
+        value = value_unknown(SOURCE_NUMBER);
+    }
+    variable_check(w, name, len, &value, word->span, NULL);
+    state_set(w, name, len, value);
+}
+
+/* declare, local, export, readonly, with attributes. */
 static bool run_declare(struct walk *w, struct act *act, struct stream in)
 {
     (void)in;
-    if (has_flag(act, 'f') || has_flag(act, 'F') || has_flag(act, 'p')) {
-        if (strcmp(act->name, "export") == 0 && has_flag(act, 'f'))
+    if (has_flag(act, 'f') || has_flag(act, 'F')) {
+        if (strcmp(act->name, "export") == 0)
             finding_add(w, FINDING_SETTING, "export -f", "gives functions to programs", act->span);
         return true;
     }
     bool declares = strcmp(act->name, "export") != 0 && strcmp(act->name, "readonly") != 0;
-    bool integer = declares && has_flag(act, 'i'), named = declares && has_flag(act, 'n');
-    bool array = has_flag(act, 'a'), keyed = has_flag(act, 'A');
-    bool odd = integer || named || keyed || (declares && (has_flag(act, 'u') || has_flag(act, 'l')));
-    if (named)
+    bool integer = declares && has_flag(act, 'i');
+    if (declares && has_flag(act, 'n'))
         finding_add(w, FINDING_VALUE, "declare -n", "makes a name stand for another variable",
                     act->span);
-    for (size_t i = first_operand(act); i < act->word_count; i++) {
-        const struct fact_word *word = &act->words[i];
-        const char *equals = word->len ? memchr(word->text, '=', word->len) : NULL;
-        size_t len = equals ? (size_t)(equals - word->text) : word->len;
-        bool append = len && equals && word->text[len - 1] == '+';
-        len -= append;
-        if (!equals && word->state != WORD_KNOWN) {
-            finding_add(w, FINDING_VALUE, act->name, "sets a variable whose name is not known here",
-                        word->span);
-            state_forget_all(w);
-            continue;
-        }
-        if (!is_name(word->text, len)) {
-            struct fact_word name = *word;
-            name.len = (uint32_t)len;
-            name.text = arena_copy(w->arena, word->text, len);
-            name.state = WORD_KNOWN;
-            if (name.text)
-                arith_check_name(w, &name, SOURCE_VARIABLE);
-            continue;
-        }
-        const char *name = arena_copy(w->arena, word->text, len);
-        if (!name)
-            return true;
-        struct value value = value_unknown(word->source ? word->source : SOURCE_VARIABLE);
-        if (equals) {
-            value.state = word->state;
-            value.text = equals + 1;
-            value.len = (uint32_t)(word->len - (size_t)(equals - word->text) - 1);
-            /* an array from a text: declare -a 'x=($(…))' expands it */
-            bool written = value.state != WORD_KNOWN && value.source == SOURCE_LIST;
-            if (written)
-                value = value_unknown(SOURCE_VARIABLE);
-            else if ((array || keyed) && (value.state != WORD_KNOWN || value.text[0] == '('))
-                finding_add(w, FINDING_VALUE, name, "is an array made from a text that is expanded",
-                            word->span);
-            if (integer)
-                arith_check_text(w, value.text, value.len, word->span);
-            if (integer && value.state != WORD_KNOWN && value.source != SOURCE_NUMBER)
-                finding_add(w, FINDING_VALUE, name, "is evaluated as an expression", word->span);
-            variable_check(w, name, len, &value, word->span, NULL);
-        } else if (strcmp(act->name, "export") == 0 || strcmp(act->name, "readonly") == 0) {
-            struct variable *v = state_variable(w, name, len);
-            if (v && strcmp(act->name, "export") == 0)
-                variable_check(w, name, len, &v->value, word->span, NULL);
-            continue;
-        } else if (!odd && strcmp(act->name, "local") != 0 && !array) {
-            continue;
-        }
-        if (append || odd || (array && !equals))
-            value = value_unknown(value.source ? value.source : SOURCE_VARIABLE);
-        if (!equals && !odd)
-            value = (struct value){.state = WORD_KNOWN, .text = ""};
-        value.odd = odd;
-        value.keyed = keyed;
-        struct variable *v = state_variable(w, name, len);
-        bool was_keyed = v && v->value.keyed;
-        if (odd && v)
-            v->value.odd = false;
-        state_set(w, name, len, value);
-        if (v && (odd || was_keyed)) {
-            v->value.odd = true;
-            v->value.keyed = keyed || was_keyed;
-        }
-    }
+    if (integer && w->forks)
+        finding_add(w, FINDING_VALUE, "declare -i",
+                    "may make what is assigned elsewhere an expression that is evaluated",
+                    act->span);
+    /* On some ways only, subscripts would be evaluated on the others. */
+    bool keyed = declares && has_flag(act, 'A') && w->forks == 0;
+    for (size_t i = first_operand(act); i < act->word_count; i++)
+        declare_one(w, act, &act->words[i], integer, keyed);
     return true;
 }
 
@@ -223,8 +223,8 @@ static void check_setting(struct walk *w, const char *builtin, const struct fact
             return;
         }
     }
-    finding_add(w, FINDING_SETTING, word->text, "is a setting of the shell that is not known to be harmless",
-                word->span);
+    finding_add(w, FINDING_SETTING, word->text,
+                "is a setting of the shell that is not known to be harmless", word->span);
 }
 
 static bool run_set(struct walk *w, struct act *act, struct stream in)
@@ -255,11 +255,7 @@ static bool run_set(struct walk *w, struct act *act, struct stream in)
                     i++;
                     if (on || word_is(&act->words[i], "braceexpand"))
                         check_setting(w, "set", &act->words[i]);
-                    if (word_is(&act->words[i], "errexit"))
-                        w->exits = on;
                 }
-            } else if (c == 'e') {
-                w->exits = on;
             } else if (c == 'k' && on) {
                 finding_add(w, FINDING_SETTING, "set -k", "turns arguments into variables",
                             word->span);
@@ -272,14 +268,7 @@ static bool run_set(struct walk *w, struct act *act, struct stream in)
             }
         }
     }
-    if (positional || i < act->word_count) {
-        bool many = false;
-        for (size_t k = i; k < act->word_count; k++)
-            many |= act->words[k].many;
-        w->positional = act->words + i;
-        w->positional_count = act->word_count - i;
-        w->positional_known = !many && !w->functions;
-    }
+    (void)positional;
     return true;
 }
 
@@ -295,51 +284,35 @@ static bool run_shopt(struct walk *w, struct act *act, struct stream in)
     return true;
 }
 
-static bool run_shift(struct walk *w, struct act *act, struct stream in)
-{
-    (void)in;
-    size_t by = 1;
-    if (act->word_count > 1) {
-        if (act->words[1].state != WORD_KNOWN || act->words[1].len != 1)
-            w->positional_known = false;
-        else
-            by = (size_t)(act->words[1].text[0] - '0');
-    }
-    if (by > w->positional_count)
-        return true;
-    w->positional += by;
-    w->positional_count -= by;
-    return true;
-}
-
 /* read, mapfile: variables from what flows in. */
 static bool run_read(struct walk *w, struct act *act, struct stream in)
 {
+    bool array = strcmp(act->name, "read") != 0;
+    const char *valued = array ? "dnOsucC" : "adinNptu";
     uint8_t source = SOURCE_INPUT;
     if (in.state != WORD_KNOWN && !in.none && in.source > source)
         source = in.source;
-    bool named = false;
     for (size_t i = 1; i < act->word_count; i++) {
         const struct fact_word *word = &act->words[i];
-        if (is_flag(word)) {
-            char last = word->text[word->len - 1];
-            if (strchr(word->text, 'C') && act->name[0] != 'r')
-                return false; /* mapfile -C runs text: by its table */
-            if (strchr("dinNptusOc", last) && word->len == 2)
-                i++;
-            if (word->text[0] == '-' && strchr(word->text + 1, 'a') && act->name[0] == 'r' &&
-                act->name[3] == 'd' && i + 1 < act->word_count) {
-                arith_check_name(w, &act->words[++i], source);
-                named = true;
-            }
+        if (!is_flag(word)) {
+            arith_check_name(w, word, source);
             continue;
         }
-        arith_check_name(w, word, source);
-        named = true;
-    }
-    if (!named) {
-        const char *name = act->name[0] == 'r' && act->name[4] == '\0' ? "REPLY" : "MAPFILE";
-        state_forget(w, name, strlen(name), source);
+        for (size_t k = 1; k < word->len; k++) {
+            char c = word->text[k];
+            if (!strchr(valued, c))
+                continue;
+            struct fact_word value = *word;
+            value.text += k + 1;
+            value.len -= (uint32_t)(k + 1);
+            if (value.len == 0 && i + 1 < act->word_count)
+                value = act->words[++i];
+            if (c == 'a')
+                arith_check_name(w, &value, source);
+            if (c == 'C')
+                inner_later(w, &value);
+            break;
+        }
     }
     return true;
 }
@@ -362,8 +335,7 @@ static bool run_unset(struct walk *w, struct act *act, struct stream in)
             }
             struct variable *v = state_variable(w, word->text, word->len);
             if (v)
-                v->value.odd = v->value.keyed = false;
-            state_set(w, word->text, word->len, (struct value){.state = WORD_KNOWN, .text = ""});
+                v->keyed = false;
         } else {
             arith_check_name(w, word, SOURCE_VARIABLE);
         }
@@ -407,7 +379,7 @@ static bool run_printf(struct walk *w, struct act *act, struct stream in)
             name = act->words[2];
         }
         arith_check_name(w, &name, SOURCE_OUTPUT);
-    } else if (act->word_count > 1 && act->words[1].state == WORD_UNKNOWN &&
+    } else if (act->word_count > 1 && act->words[1].state != WORD_KNOWN &&
                (act->words[1].len == 0 ? act->words[1].many : act->words[1].text[0] == '-')) {
         finding_add(w, FINDING_OPTION, "printf", "gets a word that may be -v", act->words[1].span);
     }
@@ -474,11 +446,9 @@ static bool run_command(struct walk *w, struct act *act, struct stream in)
     if (i >= act->word_count)
         return true;
     /* functions are skipped, builtins are not */
-    struct function *functions = w->functions;
     struct act *inner = NULL;
-    w->functions = NULL;
+    w->skip_function = true;
     act_run(w, act->words + i, act->word_count - i, act->span, in, &inner);
-    w->functions = functions;
     return true;
 }
 
@@ -500,12 +470,12 @@ static const struct {
     {"cd", run_cd},           {"pushd", run_cd},         {"popd", run_popd},
     {"declare", run_declare}, {"typeset", run_declare},  {"local", run_declare},
     {"export", run_declare},  {"readonly", run_declare}, {"set", run_set},
-    {"shopt", run_shopt},     {"shift", run_shift},      {"read", run_read},
-    {"mapfile", run_read},    {"readarray", run_read},   {"unset", run_unset},
-    {"let", run_let},         {"test", run_test},        {"[", run_test},
-    {"printf", run_printf},   {"alias", run_alias},      {"hash", run_hash},
-    {"enable", run_enable},   {"trap", run_trap},        {"command", run_command},
-    {"builtin", run_command}, {"exec", run_exec},
+    {"shopt", run_shopt},     {"read", run_read},        {"mapfile", run_read},
+    {"readarray", run_read},  {"unset", run_unset},      {"let", run_let},
+    {"test", run_test},       {"[", run_test},           {"printf", run_printf},
+    {"alias", run_alias},     {"hash", run_hash},        {"enable", run_enable},
+    {"trap", run_trap},       {"command", run_command},  {"builtin", run_command},
+    {"exec", run_exec},
 };
 
 bool builtin_run(struct walk *w, struct act *act, struct stream in)

@@ -110,9 +110,8 @@ static size_t first_glob(const struct field *f)
 
 static struct fact_word finish_pattern(struct field *f)
 {
-    struct fact_word word = {.state = WORD_PATTERN,
-                             .source = f->source ? f->source : SOURCE_FILES,
-                             .span = f->span};
+    struct fact_word word = {
+        .state = WORD_PATTERN, .source = f->source ? f->source : SOURCE_FILES, .span = f->span};
     char *text = arena_alloc(f->w->arena, f->len * 2 + 1);
     if (!text) {
         word.state = WORD_UNKNOWN;
@@ -133,7 +132,7 @@ static struct fact_word finish_pattern(struct field *f)
 
 static void end_word(struct field *f)
 {
-    struct fact_word word = {.span = f->span};
+    struct fact_word word = {.span = f->span, .made = true};
     size_t glob = f->out || f->pattern ? first_glob(f) : f->len;
     if (f->unknown) {
         word.state = WORD_UNKNOWN;
@@ -144,6 +143,7 @@ static void end_word(struct field *f)
         word.len = (uint32_t)sure;
     } else if (f->pattern || glob < f->len) {
         word = finish_pattern(f);
+        word.made = true;
         if (f->pattern && !f->many)
             word.many = glob < f->len && !f->pattern;
     } else if (f->len == 0 && !f->quoted) {
@@ -241,14 +241,12 @@ static size_t append_tilde(struct field *f, const char *text, size_t len, bool l
         end++;
     if (end == len && !last)
         return 0; /* the name goes on in a quoted part: no tilde to bash */
-    struct variable *v = NULL;
-    if (end == 1)
-        v = state_variable(f->w, "HOME", 4);
+    struct value home = end == 1 ? state_value(f->w, "HOME", 4) : value_unknown(SOURCE_VARIABLE);
     if (end == 2 && text[1] == '+' && f->w->cwd && !f->w->cwd->next) {
         append(f, f->w->cwd->path, strlen(f->w->cwd->path), false);
-    } else if (v && v->value.state == WORD_KNOWN) {
-        append(f, v->value.text, v->value.len, false);
-    } else if (v) {
+    } else if (home.state == WORD_KNOWN && end == 1) {
+        append(f, home.text, home.len, false);
+    } else if (end == 1 || text[1] == '+' || text[1] == '-') {
         append_unknown(f, SOURCE_VARIABLE, false);
     } else {
         append(f, "/home/", 6, false); /* somebody's home, wherever it is */
@@ -313,7 +311,8 @@ static void append_param(struct field *f, const struct shell_part *part, bool qu
 
 static void append_output(struct field *f, const struct shell_part *part, bool quoted)
 {
-    struct stream out = walk_apart(f->w, part->list, (struct stream){.none = true});
+    struct stream out = walk_apart(
+        f->w, part->list, (struct stream){.none = true, .source = SOURCE_INPUT, .text = ""});
     if (out.state == WORD_KNOWN) {
         size_t len = out.len;
         while (len && out.text[len - 1] == '\n')
@@ -365,7 +364,8 @@ static void append_part(struct field *f, const struct shell_part *part, bool fir
         append_unknown(f, SOURCE_NUMBER, false);
         break;
     case SHELL_PROCESS: {
-        struct stream out = walk_apart(f->w, part->list, (struct stream){.none = true});
+        struct stream out = walk_apart(
+            f->w, part->list, (struct stream){.none = true, .source = SOURCE_INPUT, .text = ""});
         if (!f->unknown && !f->pattern)
             append(f, "/dev/fd/", 8, false);
         append_unknown(f, out.source >= SOURCE_DECODED ? out.source : SOURCE_PROCESS, false);

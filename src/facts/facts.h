@@ -1,10 +1,11 @@
 /*
  * The facts room: tree + command knowledge → everything that a text could cause.
  *
- * In: the tree of a text, what is known about commands, and what surrounds the run (home, workspace,
- * directory, variables). Out: the acts, each with its words, paths, effects, the wrappers through
- * which it is reached and its span; and findings, which are things that a verdict must know besides.
- * The room never decides, and what it does not know it says: an unknown word is a fact too.
+ * In: the tree of a text, what is known about commands, and what surrounds the run (home,
+ * workspace, directory, variables). Out: the acts, each with its words, paths, effects, the
+ * wrappers through which it is reached and its span; and findings, which are things that a verdict
+ * must know besides. The room never decides, and what it does not know it says: an unknown word is
+ * a fact too.
  *
  * 1. Every command that the text could run is an act, or a finding says that there may be more.
  * 2. A word is known only when bash would make exactly that of it.
@@ -53,6 +54,7 @@ struct fact_word {
     uint8_t state;  /* enum word_state */
     uint8_t source; /* enum word_source, unless known */
     bool many;      /* may be no word at all, or several */
+    bool made;      /* of several parts: not simply written there */
     struct shell_span span;
 };
 
@@ -83,7 +85,7 @@ enum act_flag {
     ACT_TRANSPARENT = 1 << 0, /* only runs another act, adds nothing of its own */
     ACT_BUILTIN = 1 << 1,     /* of bash */
     ACT_FUNCTION = 1 << 2,    /* a call of a function of the text; its body has acts of its own */
-    ACT_ASSUMED = 1 << 3,     /* not written in the text: what an option makes of it (find -delete) */
+    ACT_ASSUMED = 1 << 3, /* not written in the text: what an option makes of it (find -delete) */
     ACT_SYSTEM_PATH = 1 << 4, /* named by the path of a system directory: /usr/bin/ls */
     ACT_OTHER_PATH = 1 << 5,  /* named by another path: ./ls */
     ACT_REMOTE = 1 << 6,      /* runs on another machine */
@@ -92,11 +94,11 @@ enum act_flag {
 struct act {
     const struct fact_word *words; /* the first is the name */
     size_t word_count;
-    const char *name;               /* without its path; NULL when unknown */
-    const struct knowledge *known;  /* NULL: nothing is known about it */
-    const struct knowledge *sub;    /* its subcommand, or NULL */
-    size_t first_operand;           /* index of the subcommand or the first operand in `words` */
-    const char *const *options;     /* the main spelling of each option met, in order */
+    const char *name;              /* without its path; NULL when unknown */
+    const struct knowledge *known; /* NULL: nothing is known about it */
+    const struct knowledge *sub;   /* its subcommand, or NULL */
+    size_t first_operand;          /* index of the subcommand or the first operand in `words` */
+    const char *const *options;    /* the main spelling of each option met, in order */
     size_t option_count;
     const char *const *asked; /* those options that must be listed by name */
     size_t asked_count;
@@ -128,8 +130,8 @@ enum finding_kind {
 
 struct finding {
     enum finding_kind kind;
-    const char *what; /* the variable, setting, function or word; never NULL */
-    const char *why;  /* one clause for people; may be NULL */
+    const char *what;      /* the variable, setting, function or word; never NULL */
+    const char *why;       /* one clause for people; may be NULL */
     const struct act *act; /* to which it belongs, or NULL */
     struct shell_span span;
     struct finding *next;
@@ -157,7 +159,8 @@ struct facts_host {
     const char *home;      /* canonical; NULL: none */
     const char *workspace; /* canonical */
     const char *cwd;       /* canonical, the workspace or below it */
-    const struct facts_variable *variables; /* besides PATH, HOME and PWD; every other one is unset */
+    const struct facts_variable
+        *variables; /* besides PATH, HOME and PWD; every other one is unset */
     size_t variable_count;
     /* Where an absolute path leads through symbolic links; NULL: it has none, or is not there. */
     const char *(*real_path)(void *user, struct arena *arena, const char *path);

@@ -24,13 +24,15 @@ static const char *dialect_difference(const char *text, size_t len)
     static const struct {
         const char *bytes, *what;
     } differences[] = {
-        {"((", "(("},     {"[[", "[["},       {"<(", "<("},         {">(", ">("},
-        {"&>", "&>"},     {"|&", "|&"},       {"$'", "$'"},         {"$\"", "$\""},
-        {"<<<", "<<<"},   {"=(", "=("},       {"+=", "+="},         {";&", ";&"},
-        {"${!", "${!"},   {"$[", "$["},       {"function ", "function"}, {"coproc ", "coproc"},
-        {"select ", "select"}, {"time ", "time"}, {">&", NULL},     {"{", NULL},
-        {"//", NULL},     {"^", NULL},        {"@(", "@("},         {"?(", "?("},
-        {"*(", "*("},     {"+(", "+("},       {"!(", "!("},
+        {"((", "(("},          {"[[", "[["},          {"<(", "<("},
+        {">(", ">("},          {"&>", "&>"},          {"|&", "|&"},
+        {"$'", "$'"},          {"$\"", "$\""},        {"<<<", "<<<"},
+        {"=(", "=("},          {"+=", "+="},          {";&", ";&"},
+        {"${!", "${!"},        {"$[", "$["},          {"function ", "function"},
+        {"coproc ", "coproc"}, {"select ", "select"}, {"time ", "time"},
+        {">&", NULL},          {"{", NULL},           {"//", NULL},
+        {"^", NULL},           {"@(", "@("},          {"?(", "?("},
+        {"*(", "*("},          {"+(", "+("},          {"!(", "!("},
     };
     for (size_t i = 0; i < sizeof(differences) / sizeof(*differences); i++) {
         const char *bytes = differences[i].bytes, *from = text;
@@ -74,80 +76,93 @@ static void walk_text(struct walk *w, const char *text, size_t len, struct shell
     struct unit *unit = arena_take(w->arena, sizeof(*unit)); /* functions of it point here */
     if (!unit)
         return;
-    *unit = (struct unit){.outer = w->unit, .span = span};
-    sites_find(w, tree, unit);
+    unit->span = span;
+    bool sets = sites_find(w, tree, unit);
     const struct unit *outer = w->unit;
     w->unit = unit;
     w->nesting++;
     walk_list(w, tree->list, in);
     w->nesting--;
     w->unit = outer;
+    w->text_sets = sets;
 }
 
 /* In a process of its own: nothing that it sets comes back, and it has no functions of ours. */
 static void walk_process(struct walk *w, const char *text, size_t len, enum dialect dialect,
-                         struct shell_span span, struct stream in)
+                         struct shell_span span, const struct value *args)
 {
-    size_t mark = state_mark(w);
-    struct function *functions = w->functions;
-    bool plain = w->plain_shell, programs = w->programs_only, split = w->split_odd,
-         exits = w->exits;
+    const struct walk before = *w;
     if (dialect == DIALECT_SH) {
         const char *difference = dialect_difference(text, len);
         if (difference)
-            finding_add(w, FINDING_DIALECT, difference,
-                        "means something else to sh than to bash", span);
+            finding_add(w, FINDING_DIALECT, difference, "means something else to sh than to bash",
+                        span);
     }
-    state_forget_set(w);
-    w->functions = NULL;
+    w->body = NULL; /* what is set around it may be there or not */
+    w->arguments = *args;
+    w->arguments_change = false;
+    w->process = ++w->process_count;
     w->plain_shell = dialect == DIALECT_SH;
     w->programs_only = false;
     w->split_odd = false;
-    w->exits = false;
-    walk_text(w, text, len, span, in);
-    w->functions = functions;
-    w->plain_shell = plain;
-    w->programs_only = programs;
-    w->split_odd = split;
-    w->exits = exits;
-    state_undo(w, mark);
+    w->streams_odd = false;
+    w->blind = false;
+    w->later = before.later || before.blind;
+    walk_text(w, text, len, span, stream_unknown(SOURCE_INPUT));
+    w->body = before.body;
+    w->arguments = before.arguments;
+    w->arguments_change = before.arguments_change;
+    w->process = before.process;
+    w->plain_shell = before.plain_shell;
+    w->programs_only = before.programs_only;
+    w->split_odd = before.split_odd;
+    w->streams_odd = before.streams_odd;
+    w->blind = before.blind;
+    w->later = before.later;
+    w->cwd = before.cwd;
+    w->function_enters = before.function_enters;
+}
+
+static void run_unknown_text(struct walk *w, const struct fact_word *text)
+{
+    finding_add(w, code_kind(text->source), via_name(w), "runs text that is not known here",
+                text->span);
+}
+
+void inner_process(struct walk *w, const struct fact_word *text, enum dialect dialect,
+                   const struct fact_word *args, size_t count)
+{
+    const struct value list = value_list(args, count);
+    if (text->state != WORD_KNOWN || text->many)
+        run_unknown_text(w, text);
+    else
+        walk_process(w, text->text, text->len, dialect, text->span, &list);
 }
 
 void inner_text(struct walk *w, const struct fact_word *text, enum dialect dialect, bool apart)
 {
     if (text->state != WORD_KNOWN || text->many) {
-        finding_add(w, code_kind(text->source), via_name(w), "runs text that is not known here",
-                    text->span);
-        if (!apart)
-            state_forget_all(w);
+        run_unknown_text(w, text);
+        w->blind |= !apart;
         return;
     }
-    struct stream in = {.source = SOURCE_INPUT, .text = ""};
-    if (apart) {
-        const struct fact_word *positional = w->positional;
-        size_t count = w->positional_count;
-        bool known = w->positional_known;
-        if (!w->positional_given)
-            w->positional_known = false;
-        w->positional_given = false;
-        walk_process(w, text->text, text->len, dialect, text->span, in);
-        w->positional = positional;
-        w->positional_count = count;
-        w->positional_known = known;
-    } else {
-        bool programs = w->programs_only;
-        w->programs_only = false;
-        walk_text(w, text->text, text->len, text->span, in);
-        w->programs_only = programs;
+    if (apart) { /* who runs it may give it arguments */
+        const struct value args = value_unknown(SOURCE_ARGUMENT);
+        walk_process(w, text->text, text->len, dialect, text->span, &args);
+        return;
     }
+    bool programs = w->programs_only;
+    w->programs_only = false;
+    walk_text(w, text->text, text->len, text->span, stream_unknown(SOURCE_INPUT));
+    w->programs_only = programs;
 }
 
 void inner_stream(struct walk *w, const struct stream *in, enum dialect dialect,
                   struct shell_span span)
 {
     if (in->state == WORD_KNOWN && !in->none) {
-        walk_process(w, in->text, in->len, dialect, span,
-                     (struct stream){.source = SOURCE_INPUT, .text = ""});
+        const struct value args = value_unknown(SOURCE_ARGUMENT);
+        walk_process(w, in->text, in->len, dialect, span, &args);
         return;
     }
     uint8_t source = in->none ? SOURCE_INPUT : in->source;
@@ -169,22 +184,30 @@ void inner_words(struct walk *w, const struct fact_word *text)
                     "runs a program that is not known here", text->span);
         return;
     }
-    const struct unit unit = {.outer = w->unit, .span = text->span}, *outer = w->unit;
+    const struct unit unit = {.span = text->span}, *outer = w->unit;
     w->unit = &unit;
     expand_words(w, command->simple.words, &words);
     w->unit = outer;
     struct act *act = NULL;
-    special_run(w, words.items, words.count, text->span,
-                (struct stream){.source = SOURCE_INPUT, .text = ""}, &act);
+    special_run(w, words.items, words.count, text->span, stream_unknown(SOURCE_INPUT), &act);
 }
 
 void inner_later(struct walk *w, const struct fact_word *text)
 {
-    size_t mark = state_mark(w);
-    bool split = w->split_odd;
-    state_forget_all(w);
-    w->split_odd = split;
+    const struct walk before = *w;
+    w->later = true;
+    w->cwd = NULL;
+    w->text_sets = false;
+    w->forks++;
     inner_text(w, text, DIALECT_BASH, false);
-    w->split_odd = split;
-    state_undo(w, mark);
+    /* It may run between any two commands: nothing that it sets is known from here on. */
+    if (w->text_sets || w->calls != before.calls) {
+        finding_add(w, FINDING_SETTING, via_name(w),
+                    "runs text between other commands that may change variables", text->span);
+        w->blind = true;
+    }
+    w->forks--;
+    w->later = before.later;
+    w->cwd = before.cwd;
+    w->split_odd = before.split_odd;
 }

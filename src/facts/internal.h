@@ -7,15 +7,15 @@
 #include "facts/facts.h"
 
 enum {
-    LOOP_ROUNDS_MAX = 512,   /* rounds of loops over known words, in one text */
-    CALLS_MAX = 256,         /* calls of functions that are followed, in one text */
-    NESTING_MAX = 48,        /* texts within texts, wrappers within wrappers, calls within calls */
+    LOOP_ROUNDS_MAX = 512, /* rounds of loops over known words, in one text */
+    CALLS_MAX = 256,       /* calls of functions that are followed, in one text */
+    NESTING_MAX = 48,      /* texts within texts, wrappers within wrappers, calls within calls */
     TEXTS_BYTES_MAX = 8 << 20, /* of texts within texts, all together */
-    WORDS_MAX = 4096,        /* that one word may become */
+    WORDS_MAX = 4096,          /* that one word may become */
     ACTS_MAX = 1 << 18,
-    PLACES_MAX = 4,          /* directories that the shell may be in */
-    JOIN_MAX = 1 << 20,
-    LINKS_MAX = 16, /* symbolic links that lead to each other */
+    PLACES_MAX = 4,        /* directories that the shell may be in */
+    SAME_LOOKED_AT = 1024, /* findings that are compared with a new one */
+    LINKS_MAX = 16,        /* symbolic links that lead to each other */
 };
 
 /* --- values and state ------------------------------------------------------------------------- */
@@ -25,38 +25,58 @@ struct value {
     uint8_t source; /* enum word_source */
     bool set;       /* false: certainly unset; `text` is "" and known */
     bool list;      /* an indexed array whose elements are `words` */
-    bool odd;       /* has an attribute that changes what is assigned (-i -u -l -n -A) */
-    bool keyed;     /* declare -A: subscripts are text */
     const char *text;
     uint32_t len;
     const struct fact_word *words;
     size_t word_count;
 };
 
+/* In which ways the text sets a variable; sites.c finds them. */
+enum variable_class {
+    CLASS_NONE,     /* it does not */
+    CLASS_STRAIGHT, /* only by plain assignments that are items of one list */
+    CLASS_SEVERAL,  /* likewise, of several lists */
+    CLASS_LOOP,     /* only by loops over words: known in their bodies */
+    CLASS_ANY,      /* otherwise: never known */
+};
+
 struct variable {
     const char *name;
     uint32_t name_len;
     uint32_t hash;
+    enum variable_class class;
+    const struct shell_list *region; /* CLASS_STRAIGHT: the list */
+    unsigned body;                   /* in which it was set last; 0: not yet */
+    unsigned loops;                  /* CLASS_LOOP: bodies of its loops that are being walked */
+    bool numbers;                    /* it is only ever given numbers */
+    bool integer;                    /* declare -i: what is assigned is evaluated */
+    bool keyed;                      /* declare -A: subscripts are text */
     struct value value;
     struct variable *chain;
+};
+
+/* A list that is being walked, one for each time. */
+struct body {
+    unsigned id;
+    const struct body *outer;
 };
 
 /* One definition of a function. */
 struct definition {
     const struct shell_command *body;
     const struct unit *unit; /* the text that it stands in */
-    struct shell_span span;
-    bool followed;   /* its body was walked at a call */
-    bool worst;      /* … with nothing known about its arguments */
-    unsigned active; /* calls of it under way */
-    struct definition *next;
+    bool followed;           /* its body was walked at a call */
+    bool worst;              /* … with nothing known about its arguments */
+    unsigned active;         /* calls of it under way */
+    struct definition *same_name, *next;
 };
 
 struct function {
     const char *name;
     uint32_t name_len;
-    struct definition *now; /* NULL: none */
-    bool maybe;             /* on some ways only */
+    unsigned process;
+    struct definition *definitions;
+    bool maybe; /* on some ways only: the program of that name may be meant */
     struct function *next;
 };
 
@@ -66,31 +86,12 @@ struct place {
     const struct place *next;
 };
 
-/* What was changed, so that a way that was tried can be taken back. */
-struct change {
-    struct variable *variable; /* or */
-    struct function *function; /* or neither: the directory */
-    struct value value;
-    struct definition *definition;
-    bool maybe;
-    const struct place *cwd;
-};
-
-/* A place in a text that changes the state. */
-enum site_kind { SITE_VARIABLE, SITE_NUMBER, SITE_ANY, SITE_DIRECTORY, SITE_JUMP };
-struct site {
-    enum site_kind kind;
-    uint32_t offset;
-    struct shell_text name; /* SITE_VARIABLE; SITE_NUMBER: only numbers are set there */
-};
-
 /* A text under way: the one given, or one within it (eval, bash -c). */
 struct unit {
-    const struct unit *outer;
-    bool own;               /* spans are those of the text given */
-    struct shell_span span; /* of the word that holds it, for all of its acts, unless `own` */
-    const struct site *sites;
-    size_t site_count;
+    bool own;                /* spans are those of the text given */
+    struct shell_span span;  /* of the word that holds it, for all of its acts, unless `own` */
+    const uint32_t *entered; /* where its commands are that change the directory, in order */
+    size_t entered_count;
 };
 
 /* What flows into a command. */
@@ -107,7 +108,7 @@ struct words {
     size_t count, capacity;
 };
 
-enum { BUCKETS = 64 };
+enum { BUCKETS_MIN = 64, BUCKETS_MAX = 1 << 16 };
 
 struct walk {
     struct arena *arena;
@@ -115,25 +116,33 @@ struct walk {
     struct facts *facts;
     struct act *last_act;
     struct finding *last_finding;
+    size_t finding_count;
     const struct unit *unit;
     const struct act *via;
 
-    struct variable *variables[BUCKETS];
-    struct function *functions;
+    struct variable **variables; /* by hash */
+    struct function **functions;
+    size_t bucket_count; /* a power of two */
     struct definition *definitions;
-    const struct fact_word *positional;
-    size_t positional_count;
-    bool positional_known;
-    bool positional_given; /* for the next text in a process of its own */
-    const struct place *cwd; /* NULL: not known */
-    bool programs_only;      /* behind a wrapper: neither functions nor builtins are meant */
-    bool plain_shell;        /* in text for sh */
-    bool exits;              /* set -e: a command that fails ends it all */
-    bool split_odd;  /* IFS may have changed */
-    bool writes;     /* an act before this one writes files */
+    const struct shell_list *main; /* of the text given */
+    const struct body *body;
+    unsigned body_count;
+    struct value arguments; /* $1, $2 … */
+    bool arguments_change;  /* set or shift are somewhere in the text */
+    bool later;             /* in text that runs some other time: traps, functions never called */
+    unsigned process, process_count; /* each has functions of its own */
 
-    struct change *changes;
-    size_t change_count, change_capacity;
+    const struct place *cwd; /* NULL: not known */
+    bool function_enters;    /* a function changes the directory */
+    bool blind;              /* the text may set any variable */
+    bool split_odd;          /* IFS may have changed */
+    bool streams_odd;        /* exec has redirected what commands read and print */
+    bool writes;             /* an act before this one writes files */
+    bool programs_only;      /* behind a wrapper: neither functions nor builtins are meant */
+    bool skip_function;      /* the next name is no function: command NAME */
+    bool plain_shell;        /* in text for sh */
+    unsigned forks;          /* branches, loops, functions, subshells around this place */
+    bool text_sets;          /* the last text within changes the shell's state */
 
     unsigned nesting;
     unsigned rounds, calls;
@@ -142,43 +151,43 @@ struct walk {
 };
 
 /* state.c */
+bool state_open(struct walk *w, size_t text_len);
 struct variable *state_variable(struct walk *w, const char *name, size_t len);
+struct value state_value(struct walk *w, const char *name, size_t len);
 void state_set(struct walk *w, const char *name, size_t len, struct value value);
 void state_forget(struct walk *w, const char *name, size_t len, enum word_source source);
-void state_forget_all(struct walk *w);
-void state_forget_sites(struct walk *w, struct shell_span span);
+void state_classify(struct walk *w, const char *name, size_t len, enum variable_class class,
+                    const struct shell_list *region, bool number);
+/* $1, $2 …: a list, or not known. */
+struct value state_arguments(const struct walk *w);
+struct value value_list(const struct fact_word *words, size_t count);
 struct function *state_function(struct walk *w, const char *name, size_t len);
+/* NULL: taken away. */
 void state_define(struct walk *w, const char *name, size_t len, struct definition *definition);
-void state_set_cwd(struct walk *w, const struct place *cwd);
 const struct place *state_place(struct walk *w, const char *path);
 const struct place *state_either(struct walk *w, const struct place *a, const struct place *b);
-/* For a process of its own: only what was there from the start is known. */
-void state_forget_set(struct walk *w);
-bool state_jumps(const struct walk *w, struct shell_span span);
-size_t state_mark(const struct walk *w);
-void state_undo(struct walk *w, size_t mark);
-/* What changed since `mark` may or may not have happened. */
-void state_blur(struct walk *w, size_t mark);
-/* Two ways from `mark`: the first is over and its changes are kept aside, the second follows. */
-struct branch {
-    struct change *after;
-    size_t count;
-};
-struct branch state_leave(struct walk *w, size_t mark);
-void state_join(struct walk *w, size_t mark, const struct branch *first);
 
-/* sites.c */
-void sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit);
+/* sites.c: classifies the variables of a text; whether it changes the shell's state at all. */
+bool sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit);
+/* Whether a builtin of this name changes variables, arguments or the directory. */
+bool sites_is_setter(const char *name);
+/* Whether something in this part of the text, or a function, changes the directory. */
+bool sites_enter(const struct walk *w, struct shell_span span);
 
 static inline struct value value_known(const char *text, size_t len)
 {
-    return (struct value){
-        .state = WORD_KNOWN, .set = true, .text = text, .len = (uint32_t)len};
+    return (struct value){.state = WORD_KNOWN, .set = true, .text = text, .len = (uint32_t)len};
 }
 
 static inline struct value value_unknown(enum word_source source)
 {
-    return (struct value){.state = WORD_UNKNOWN, .set = true, .source = (uint8_t)source, .text = ""};
+    return (struct value){
+        .state = WORD_UNKNOWN, .set = true, .source = (uint8_t)source, .text = ""};
+}
+
+static inline struct stream stream_unknown(enum word_source source)
+{
+    return (struct stream){.source = (uint8_t)source, .text = ""};
 }
 
 /* words.c */
@@ -220,6 +229,8 @@ struct value param_value(struct walk *w, const struct shell_param *param, bool q
 void arith_check(struct walk *w, const struct shell_part *parts, struct shell_span span);
 void arith_check_text(struct walk *w, const char *text, size_t len, struct shell_span span);
 void arith_check_word(struct walk *w, const struct fact_word *word);
+/* Whether the name text[from, end) is given a value there. */
+bool arith_assigns(const char *text, size_t len, size_t from, size_t end);
 /* A word that names a variable, maybe with a subscript; sets it to an unknown value. */
 void arith_check_name(struct walk *w, const struct fact_word *word, enum word_source source);
 
@@ -262,6 +273,9 @@ struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
 /* inner.c: texts within texts. */
 enum dialect { DIALECT_BASH, DIALECT_SH };
 void inner_text(struct walk *w, const struct fact_word *text, enum dialect dialect, bool apart);
+/* In a process of its own, with these arguments. */
+void inner_process(struct walk *w, const struct fact_word *text, enum dialect dialect,
+                   const struct fact_word *args, size_t count);
 void inner_stream(struct walk *w, const struct stream *in, enum dialect dialect,
                   struct shell_span span);
 void inner_words(struct walk *w, const struct fact_word *text);

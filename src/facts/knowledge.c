@@ -84,9 +84,9 @@ const struct knowledge_option *knowledge_option(const struct knowledge *command,
     return found;
 }
 
-static char lower(char c)
+static int lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 /* Whether a name with stars, each for any text, matches; letters without regard to case. */
@@ -148,7 +148,7 @@ static const struct knowledge_variable *find_variable(const struct knowledge_bas
         if (pattern[0] != name[0] && pattern[0] != '*')
             continue;
         size_t prefix = strlen(pattern) - 1;
-        if (pattern[prefix] == '*' && prefix <= len && (!found || prefix > best_len) &&
+        if (prefix <= len && pattern[prefix] == '*' && (!found || prefix > best_len) &&
             memcmp(pattern, name, prefix) == 0) {
             found = &base->variables[i];
             best_len = prefix;

@@ -59,6 +59,7 @@ enum mark {
     MARK_LAST = 1 << 3,     /* stands for the last operand: cp -t */
     MARK_UNTIL = 1 << 4,    /* ROLE_ARGV that ends at ; or + : find -exec */
     MARK_REST = 1 << 5,     /* all words behind it are plain data: bash -c TEXT NAME ARGS… */
+    MARK_PAIR = 1 << 6,     /* a name comes before the value: jq --rawfile NAME FILE */
 };
 
 struct knowledge_option {
@@ -110,8 +111,8 @@ enum knowledge_flag {
 struct knowledge {
     const char *name;
     enum knowledge_kind kind;
-    uint16_t flags;   /* enum knowledge_flag */
-    uint16_t effects; /* whatever its options */
+    uint16_t flags;                         /* enum knowledge_flag */
+    uint16_t effects;                       /* whatever its options */
     const struct knowledge_option *options; /* sorted by name (strcmp) */
     size_t option_count;
     const struct knowledge_operand *operands;
@@ -150,8 +151,8 @@ const struct knowledge *knowledge_subcommand(const struct knowledge *command, co
  * effects, a role that matters or MARK_ASK. */
 const struct knowledge_option *knowledge_option(const struct knowledge *command, const char *name,
                                                 size_t len);
-const struct knowledge_setting *knowledge_setting(const struct knowledge *command,
-                                                  const char *name, size_t len);
+const struct knowledge_setting *knowledge_setting(const struct knowledge *command, const char *name,
+                                                  size_t len);
 const struct knowledge_variable *knowledge_variable(const struct knowledge_base *base,
                                                     const char *name, size_t len);
 

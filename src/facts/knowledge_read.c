@@ -26,13 +26,10 @@ struct named {
 };
 
 static const struct named marks[] = {
-    {"optional", MARK_OPTIONAL},
-    {"ask", MARK_ASK},
-    {"instead", MARK_INSTEAD},
-    {"last", MARK_LAST},
-    {"until", MARK_UNTIL},
-    {"rest", MARK_REST},
-    {0},
+    {"optional", MARK_OPTIONAL}, {"ask", MARK_ASK},
+    {"instead", MARK_INSTEAD},   {"last", MARK_LAST},
+    {"until", MARK_UNTIL},       {"rest", MARK_REST},
+    {"pair", MARK_PAIR},         {0},
 };
 
 static const struct named effects[] = {
@@ -395,7 +392,7 @@ static int read_effects(const struct reader *r, const struct yaml_node *node,
 {
     int result = need_kind(r, node, YAML_LIST);
     for (const struct yaml_node *child = node->first; result == 0 && child; child = child->next) {
-        unsigned effect;
+        unsigned effect = 0;
         result = read_named(r, child, effects, &effect);
         if (result == 0)
             command->effects |= (uint16_t)effect;
@@ -406,7 +403,7 @@ static int read_effects(const struct reader *r, const struct yaml_node *node,
 static int read_kind(const struct reader *r, const struct yaml_node *node,
                      struct knowledge *command)
 {
-    unsigned kind;
+    unsigned kind = KIND_PLAIN;
     int result = read_named(r, node, kinds, &kind);
     if (result == 0)
         command->kind = (enum knowledge_kind)kind;
@@ -416,7 +413,7 @@ static int read_kind(const struct reader *r, const struct yaml_node *node,
 static int read_style(const struct reader *r, const struct yaml_node *node,
                       struct knowledge *command)
 {
-    unsigned flag;
+    unsigned flag = 0;
     int result = read_named(r, node, styles, &flag);
     if (result == 0)
         command->flags |= (uint16_t)flag;
@@ -426,7 +423,7 @@ static int read_style(const struct reader *r, const struct yaml_node *node,
 static int read_output(const struct reader *r, const struct yaml_node *node,
                        struct knowledge *command)
 {
-    unsigned flag;
+    unsigned flag = 0;
     int result = read_named(r, node, outputs, &flag);
     if (result == 0)
         command->flags |= (uint16_t)flag;

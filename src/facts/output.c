@@ -16,26 +16,27 @@ static struct stream from(enum word_source source)
 static struct stream known(const struct walk *w, struct buf *text)
 {
     const char *copy = text->failed ? NULL : arena_copy(w->arena, text->data, text->len);
-    struct stream out = copy ? (struct stream){.state = WORD_KNOWN,
-                                               .text = copy,
-                                               .len = (uint32_t)text->len}
-                             : from(SOURCE_OUTPUT);
+    struct stream out =
+        copy ? (struct stream){.state = WORD_KNOWN, .text = copy, .len = (uint32_t)text->len}
+             : from(SOURCE_OUTPUT);
     buf_release(text);
     return out;
 }
 
 static int digit(char c, unsigned base)
 {
-    int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 99;
+    int d = c >= '0' && c <= '9'                 ? c - '0'
+            : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                 : 99;
     return d < (int)base ? d : -1;
 }
 
 /* One escape at text[i] == '\\'; how many letters it takes. `\c` and what is not known: 0. */
 static size_t unescape(const char *text, size_t len, bool zero_octal, struct buf *out)
 {
-    static const char plain[][2] = {{'a', 7},   {'b', 8},    {'e', 27},  {'E', 27},   {'f', 12},
-                                    {'n', 10},  {'r', 13},   {'t', 9},   {'v', 11},   {'\\', '\\'},
-                                    {'"', '"'}, {'\'', '\''}};
+    static const char plain[][2] = {{'a', 7},  {'b', 8},     {'e', 27},  {'E', 27},
+                                    {'f', 12}, {'n', 10},    {'r', 13},  {'t', 9},
+                                    {'v', 11}, {'\\', '\\'}, {'"', '"'}, {'\'', '\''}};
     if (len < 2)
         return 0;
     for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
@@ -200,12 +201,21 @@ static struct stream printf_output(const struct walk *w, const struct act *act)
 static bool has_operands(const struct act *act)
 {
     for (size_t i = 1; i < act->word_count; i++) {
-        if (!word_is(&act->words[i], "-") &&
-            !(act->words[i].state == WORD_KNOWN && act->words[i].text[0] == '-' &&
-              act->words[i].len > 1))
+        if (act->words[i].state != WORD_KNOWN || act->words[i].many ||
+            act->words[i].text[0] != '-' || act->words[i].len == 1)
             return true;
     }
     return false;
+}
+
+/* cat of what flows in, as it is. */
+static bool only_passes(const struct act *act)
+{
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (!word_is(&act->words[i], "-") && !word_is(&act->words[i], "-u"))
+            return false;
+    }
+    return act->word_count <= 2;
 }
 
 static bool is_one_of(const char *name, const char *const *list, size_t count)
@@ -253,10 +263,6 @@ static bool prints_number(const struct act *act, const struct stream *in)
 
 struct stream output_of(struct walk *w, const struct act *act, struct stream in)
 {
-    static const char *const silent[] = {"cd",    "mkdir", "touch", "rm",    ":",    "true",
-                                         "false", "export", "unset", "set",   "test", "[",
-                                         "sleep", "exit",   "read",  "local", "wait", "shift",
-                                         "return", "break", "continue"};
     static const char *const passing[] = {"cat", "tee", "head", "tail", "sponge", "pv", "buffer"};
     uint8_t source = SOURCE_OUTPUT;
     if (in.state != WORD_KNOWN && !in.none && in.source > source)
@@ -266,13 +272,9 @@ struct stream output_of(struct walk *w, const struct act *act, struct stream in)
     if (strcmp(act->name, "printf") == 0)
         return printf_output(w, act);
     if (strcmp(act->name, "pwd") == 0 && w->cwd && !w->cwd->next && act->word_count == 1)
-        return (struct stream){.state = WORD_KNOWN,
-                               .text = w->cwd->path,
-                               .len = (uint32_t)strlen(w->cwd->path)};
-    if (is_one_of(act->name, silent, sizeof(silent) / sizeof(*silent)))
-        return (struct stream){.state = WORD_KNOWN, .text = ""};
-    if ((strcmp(act->name, "cat") == 0 || strcmp(act->name, "tee") == 0) && !in.none &&
-        (act->name[0] == 't' || !has_operands(act)))
+        return (struct stream){
+            .state = WORD_KNOWN, .text = w->cwd->path, .len = (uint32_t)strlen(w->cwd->path)};
+    if (strcmp(act->name, "cat") == 0 && !in.none && only_passes(act))
         return in;
     if (prints_number(act, &in))
         return from(SOURCE_NUMBER);

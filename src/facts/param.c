@@ -41,20 +41,23 @@ static bool special_value(struct walk *w, const struct shell_param *p, struct va
     size_t len = p->name.len;
     if (len == 0)
         return false;
+    struct value args = {0};
+    if (memchr("@*#0123456789", name[0], 13))
+        args = state_arguments(w);
+    bool known = args.state == WORD_KNOWN && args.list;
     if (len == 1 && (name[0] == '@' || name[0] == '*')) {
-        if (!w->positional_known) {
+        if (!known) {
             *ret = value_unknown(SOURCE_ARGUMENT);
             return true;
         }
-        *ret_words = w->positional ? w->positional : no_words;
-        *ret_count = w->positional_count;
+        *ret_words = args.words ? args.words : no_words;
+        *ret_count = args.word_count;
         *ret = (struct value){
-            .state = WORD_KNOWN, .set = w->positional_count > 0, .list = true, .text = ""};
+            .state = WORD_KNOWN, .set = args.word_count > 0, .list = true, .text = ""};
         return true;
     }
     if (len == 1 && name[0] == '#') {
-        *ret = w->positional_known ? number_value(w, w->positional_count)
-                                   : value_unknown(SOURCE_NUMBER);
+        *ret = known ? number_value(w, args.word_count) : value_unknown(SOURCE_NUMBER);
         return true;
     }
     if (len == 1 && memchr("?$!", name[0], 3)) {
@@ -69,14 +72,14 @@ static bool special_value(struct walk *w, const struct shell_param *p, struct va
         size_t index = 0;
         for (size_t i = 0; i < len && index < WORDS_MAX; i++)
             index = index * 10 + (size_t)(name[i] - '0');
-        if (index == 0 || !w->positional_known)
+        if (index == 0 || !known)
             *ret = value_unknown(SOURCE_ARGUMENT);
-        else if (index <= w->positional_count)
-            *ret = word_value(&w->positional[index - 1]);
+        else if (index <= args.word_count)
+            *ret = word_value(&args.words[index - 1]);
         else
             *ret = (struct value){.state = WORD_KNOWN, .text = ""};
-        for (size_t i = 0; w->positional_known && i < w->positional_count && i < index; i++) {
-            if (w->positional[i].many) /* nobody knows which is which */
+        for (size_t i = 0; known && i < args.word_count && i < index; i++) {
+            if (args.words[i].many) /* nobody knows which is which */
                 *ret = value_unknown(SOURCE_ARGUMENT);
         }
         return true;
@@ -88,13 +91,14 @@ static bool special_value(struct walk *w, const struct shell_param *p, struct va
 static struct value variable_value(struct walk *w, const struct shell_param *p,
                                    const struct fact_word **ret_words, size_t *ret_count)
 {
-    if (text_is(p->name.bytes, p->name.len, "PWD") && !p->has_subscript)
-        return w->cwd && !w->cwd->next ? value_known(w->cwd->path, strlen(w->cwd->path))
-                                       : value_unknown(SOURCE_VARIABLE);
     struct variable *v = state_variable(w, p->name.bytes, p->name.len);
     if (!v)
         return value_unknown(SOURCE_TOO_MUCH);
-    struct value value = v->value;
+    if (text_is(p->name.bytes, p->name.len, "PWD") && !p->has_subscript && !w->blind &&
+        v->class == CLASS_NONE)
+        return w->cwd && !w->cwd->next ? value_known(w->cwd->path, strlen(w->cwd->path))
+                                       : value_unknown(SOURCE_VARIABLE);
+    struct value value = state_value(w, p->name.bytes, p->name.len);
     const struct shell_text *sub = plain_text(p->subscript);
     bool all =
         p->has_subscript && sub && sub->len == 1 && (*sub->bytes == '@' || *sub->bytes == '*');
@@ -110,12 +114,12 @@ static struct value variable_value(struct walk *w, const struct shell_param *p,
         return value;
     }
     if (p->has_subscript) {
-        if (value.keyed)
+        if (v->keyed)
             expand_visit(w, p->subscript);
         else
             arith_check(w, p->subscript, (struct shell_span){0});
-        if (value.list && sub && is_number(sub->bytes, sub->len) && sub->bytes[0] != '-' &&
-            sub->len < 6) {
+        if (value.list && sub && is_number(sub->bytes, sub->len) && sub->len < 6 &&
+            sub->bytes[0] >= (sub->len == 1 ? '0' : '1')) { /* 010 is eight */
             size_t index = 0;
             for (size_t i = 0; i < sub->len; i++)
                 index = index * 10 + (size_t)(sub->bytes[i] - '0');
@@ -157,20 +161,26 @@ static struct value default_value(struct walk *w, const struct shell_param *p,
     bool colon = p->op.bytes[0] == ':';
     char op = p->op.bytes[colon];
     struct value other = expand_value(w, p->operand);
-    if (op == '?')
+    if (op == '?') { /* empty, the shell ends here */
+        if (value->state == WORD_KNOWN && (!value->set || (colon && !value->len)))
+            return value_unknown(SOURCE_VARIABLE);
         return *value;
-    bool certain = value->state == WORD_KNOWN || value->source == SOURCE_NUMBER;
-    bool there = value->set && (!colon || value->len || value->state != WORD_KNOWN);
+    }
+    bool certain = value->state == WORD_KNOWN;
+    bool there = value->set && (!colon || value->len);
+    bool numbers = value->source == SOURCE_NUMBER && op == '-' &&
+                   (other.source == SOURCE_NUMBER ||
+                    (other.state == WORD_KNOWN && is_number(other.text, other.len)));
     struct value result;
     if (!certain)
-        result = value_unknown(worst(value, &other));
+        result = value_unknown(numbers ? SOURCE_NUMBER : worst(value, &other));
     else if (op == '+')
         result = there ? other : value_known("", 0);
     else
         result = there ? *value : other;
-    if (op == '=' && is_name(p->name.bytes, p->name.len) && !(certain && there)) {
+    if (op == '=' && is_name(p->name.bytes, p->name.len) && !p->indirect) {
         variable_check(w, p->name.bytes, p->name.len, &result, (struct shell_span){0}, NULL);
-        state_set(w, p->name.bytes, p->name.len, result);
+        state_forget(w, p->name.bytes, p->name.len, SOURCE_VARIABLE);
     }
     return result;
 }
@@ -188,6 +198,8 @@ static struct value cut_value(struct walk *w, const struct shell_param *p,
     memcpy(numbers, text->bytes, text->len);
     numbers[text->len] = '\0';
     char *end;
+    if (numbers[0] == '0' && numbers[1] >= '0' && numbers[1] <= '9')
+        return value_unknown(SOURCE_VARIABLE); /* octal */
     long from = strtol(numbers, &end, 10), len = (long)value->len;
     long size = len - from;
     if (*end == ':') {
@@ -339,10 +351,8 @@ static struct value indirect_value(struct walk *w, const struct shell_param *p,
     if (p->has_subscript)
         return value_unknown(SOURCE_VARIABLE); /* ${!a[@]}: its indices */
     if (value->state == WORD_KNOWN && is_name(value->text, value->len)) {
-        struct variable *v = state_variable(w, value->text, value->len);
-        if (v && !v->value.list && !v->value.odd)
-            return v->value;
-        return value_unknown(SOURCE_VARIABLE);
+        struct value named = state_value(w, value->text, value->len);
+        return named.list ? value_unknown(SOURCE_VARIABLE) : named;
     }
     if (value->state != WORD_KNOWN || value->set)
         finding_add(w, FINDING_VALUE, "${!…}", "names a variable by a value that is not known",

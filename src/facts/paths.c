@@ -96,10 +96,8 @@ static struct fact_path *make_one(struct walk *w, const char *base, const struct
     struct fact_path *path = arena_take(w->arena, sizeof(*path));
     if (!path)
         return NULL;
-    *path = (struct fact_path){.mode = (uint8_t)mode,
-                               .state = word->state,
-                               .source = word->source,
-                               .span = word->span};
+    *path = (struct fact_path){
+        .mode = (uint8_t)mode, .state = word->state, .source = word->source, .span = word->span};
     bool absolute = word->len && word->text[0] == '/';
     path->climbs = !absolute && has_dots(word->text, word->len);
     if (!base && !absolute) {
@@ -149,7 +147,8 @@ const struct place *path_enter(struct walk *w, const struct place *base,
     return all;
 }
 
-/* --- the real file system ----------------------------------------------------------------------- */
+/* --- the real file system -----------------------------------------------------------------------
+ */
 
 static const char *walk_links(struct arena *arena, const char *path, unsigned depth);
 

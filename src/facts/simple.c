@@ -92,11 +92,8 @@ static struct value array_value(struct walk *w, const struct shell_part *array, 
             expand_word(w, &a->value, &words);
         }
     }
-    if (!plain) {
-        struct value value = value_unknown(SOURCE_VARIABLE);
-        value.keyed = keyed;
-        return value;
-    }
+    if (!plain)
+        return value_unknown(SOURCE_VARIABLE);
     return (struct value){.state = WORD_KNOWN,
                           .set = true,
                           .list = true,
@@ -108,7 +105,7 @@ static struct value array_value(struct walk *w, const struct shell_part *array, 
 static struct value assigned_value(struct walk *w, const struct shell_assignment *a)
 {
     struct variable *v = state_variable(w, a->name.bytes, a->name.len);
-    bool keyed = v && v->value.keyed;
+    bool keyed = v && v->keyed;
     const struct shell_part *parts = a->value.parts;
     bool array = parts && parts->kind == SHELL_ARRAY;
     struct value value = array ? array_value(w, parts, keyed) : expand_value(w, parts);
@@ -117,16 +114,12 @@ static struct value assigned_value(struct walk *w, const struct shell_assignment
             expand_visit(w, a->subscript);
         else
             arith_check(w, a->subscript, a->span);
-        struct value some =
-            value_unknown(value.state == WORD_KNOWN ? SOURCE_VARIABLE : value.source);
-        some.keyed = keyed;
-        return some;
+        return value_unknown(value.state == WORD_KNOWN ? SOURCE_VARIABLE : value.source);
     }
     if (!a->append || !v)
         return value;
-    struct value before = v->value;
-    if (before.state == WORD_KNOWN && value.state == WORD_KNOWN && !before.list && !value.list &&
-        !before.odd) {
+    struct value before = state_value(w, a->name.bytes, a->name.len);
+    if (before.state == WORD_KNOWN && value.state == WORD_KNOWN && !before.list && !value.list) {
         char *text = arena_alloc(w->arena, (size_t)before.len + value.len + 1);
         if (!text)
             return value_unknown(SOURCE_TOO_MUCH);
@@ -160,12 +153,11 @@ void assign_walk(struct walk *w, const struct shell_assignment *list, bool lasti
     for (const struct shell_assignment *a = list; a; a = a->next) {
         struct value value = assigned_value(w, a);
         struct variable *v = state_variable(w, a->name.bytes, a->name.len);
-        if (v && v->value.odd && !v->value.keyed && value.state == WORD_KNOWN && !value.list)
-            arith_check_text(w, value.text, value.len, a->span);
-        else if (v && v->value.odd && !v->value.keyed && value.source != SOURCE_NUMBER)
-            finding_add(w, FINDING_VALUE, arena_copy(w->arena, a->name.bytes, a->name.len),
-                        "is evaluated as an expression, and may hold a command",
-                        span_of(w, a->span));
+        if (v && v->integer) {
+            const struct fact_word word = value_word(&value, span_of(w, a->span));
+            arith_check_word(w, &word);
+            value = value_unknown(SOURCE_NUMBER);
+        }
         variable_check(w, a->name.bytes, a->name.len, &value, a->span, lasting ? NULL : command);
         state_set(w, a->name.bytes, a->name.len, value);
     }
@@ -269,28 +261,25 @@ struct fact_path *redirect_walk(struct walk *w, const struct shell_redirect *red
         switch (r->kind) {
         case SHELL_REDIRECT_IN:
             mode = PATH_READ;
-            if (r->fd == 0)
-                *in = (struct stream){.source = target.state == WORD_UNKNOWN &&
-                                                        target.source >= SOURCE_DECODED
-                                                    ? target.source
-                                                    : SOURCE_INPUT,
-                                      .text = ""};
             break;
         case SHELL_REDIRECT_BOTH_WAYS:
             mode = PATH_READ | PATH_WRITE;
             break;
         case SHELL_REDIRECT_DUP_IN:
         case SHELL_REDIRECT_DUP_OUT:
-            if (is_descriptor(&target)) {
-                if (r->kind == SHELL_REDIRECT_DUP_IN && r->fd == 0)
-                    *in = (struct stream){.source = SOURCE_INPUT, .text = ""};
-                continue;
-            }
-            mode = r->kind == SHELL_REDIRECT_DUP_IN ? PATH_READ : PATH_WRITE;
+            mode = is_descriptor(&target)             ? 0
+                   : r->kind == SHELL_REDIRECT_DUP_IN ? PATH_READ
+                                                      : PATH_WRITE;
             break;
         default:
             mode = PATH_WRITE;
         }
+        if (r->fd == 0 && !r->fd_name.len) /* whatever it was, now it is another */
+            *in = stream_unknown(target.state == WORD_UNKNOWN && target.source >= SOURCE_DECODED
+                                     ? target.source
+                                     : SOURCE_INPUT);
+        if (!mode)
+            continue;
         if (mode & PATH_WRITE) {
             check_created(w, &target);
             w->writes |= !word_is(&target, "/dev/null");
@@ -313,51 +302,39 @@ void redirect_attach(struct walk *w, struct fact_path *paths, struct shell_span 
 /* --- the command --------------------------------------------------------------------------------
  */
 
-/* What a variable was, to be put back behind the command that it was set for. */
-struct kept {
-    struct variable *variable;
-    struct value value;
-    struct kept *next;
-};
-
-static struct kept *set_for_command(struct walk *w, const struct shell_assignment *list,
-                                    const struct fact_word *command)
+/* Whether what it prints still goes where its output goes. */
+static bool prints_elsewhere(const struct shell_redirect *redirects)
 {
-    struct kept *all = NULL;
-    for (const struct shell_assignment *a = list; a; a = a->next) {
-        struct kept *kept = arena_take(w->arena, sizeof(*kept));
-        struct variable *v = state_variable(w, a->name.bytes, a->name.len);
-        if (!kept || !v)
-            break;
-        *kept = (struct kept){.variable = v, .value = v->value, .next = all};
-        all = kept;
+    for (const struct shell_redirect *r = redirects; r; r = r->next) {
+        if (r->fd == 1 || r->fd_name.len || r->kind == SHELL_REDIRECT_ALL ||
+            r->kind == SHELL_REDIRECT_ALL_APPEND)
+            return true;
     }
-    assign_walk(w, list, false, command);
-    return all;
+    return false;
 }
 
 struct stream simple_walk(struct walk *w, const struct shell_command *c, struct stream in)
 {
     struct words words = {0};
     expand_words(w, c->simple.words, &words);
-    bool written = false; /* something flows in that the text says */
-    for (const struct shell_redirect *r = c->redirects; r; r = r->next)
-        written |= r->kind == SHELL_REDIRECT_IN;
+    if (w->streams_odd && !in.none)
+        in = stream_unknown(in.source > SOURCE_INPUT ? in.source : SOURCE_INPUT);
     struct fact_path *paths = c->redirects ? redirect_walk(w, c->redirects, &in) : NULL;
     if (words.count == 0) {
         assign_walk(w, c->simple.assignments, true, NULL);
         redirect_attach(w, paths, c->span);
-        return written ? in : (struct stream){.state = WORD_KNOWN, .text = ""};
+        return stream_unknown(in.none || in.source < SOURCE_OUTPUT ? SOURCE_OUTPUT : in.source);
     }
-    struct kept *kept =
-        c->simple.assignments ? set_for_command(w, c->simple.assignments, &words.items[0]) : NULL;
+    assign_walk(w, c->simple.assignments, false, &words.items[0]);
     struct act *act = NULL;
     struct stream out = act_run(w, words.items, words.count, span_of(w, c->span), in, &act);
-    for (; kept; kept = kept->next) /* the last first: a name may be there twice */
-        state_set(w, kept->variable->name, kept->variable->name_len, kept->value);
     if (paths && act)
         act_paths(act, paths);
     else
         redirect_attach(w, paths, c->span);
+    if (c->redirects && word_is(&words.items[0], "exec"))
+        w->streams_odd = true;
+    if (out.state == WORD_KNOWN && (w->streams_odd || prints_elsewhere(c->redirects)))
+        out = stream_unknown(SOURCE_OUTPUT);
     return out;
 }

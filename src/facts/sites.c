@@ -1,48 +1,65 @@
 /*
- * The places of a text that change the shell's state, in their order: what a loop or a function may
- * have changed is asked by span, without walking it twice.
+ * In which ways a text sets each variable, before it is walked; see state.c for what follows from
+ * it. After eval, source and their like any variable may have been set.
  */
 #include "facts/internal.h"
 
-#include <stdlib.h>
-
 struct finder {
     struct walk *w;
-    struct site *sites;
-    size_t count, capacity;
+    bool sets;         /* anything was found */
+    uint32_t *entered; /* where the directory changes */
+    size_t entered_count, entered_capacity;
 };
 
-static void add(struct finder *f, enum site_kind kind, uint32_t offset, struct shell_text name)
+static void add(struct finder *f, struct shell_text name, enum variable_class class,
+                const struct shell_list *region, bool number)
 {
-    if (f->count == f->capacity) {
-        size_t capacity = f->capacity ? f->capacity * 2 : 16;
-        struct site *more = arena_alloc_array(f->w->arena, capacity, sizeof(*more));
+    if (!name.len)
+        return;
+    f->sets = true;
+    state_classify(f->w, name.bytes, name.len, class, region, number);
+}
+
+static void add_any_name(struct finder *f)
+{
+    f->sets = true;
+    f->w->blind = true;
+}
+
+static void add_entered(struct finder *f, uint32_t offset)
+{
+    f->sets = true;
+    if (f->entered_count == f->entered_capacity) {
+        size_t capacity = f->entered_capacity ? f->entered_capacity * 2 : 8;
+        uint32_t *more = arena_alloc_array(f->w->arena, capacity, sizeof(*more));
         if (!more)
             return;
-        if (f->count)
-            memcpy(more, f->sites, f->count * sizeof(*more));
-        f->sites = more;
-        f->capacity = capacity;
+        if (f->entered_count)
+            memcpy(more, f->entered, f->entered_count * sizeof(*more));
+        f->entered = more;
+        f->entered_capacity = capacity;
     }
-    f->sites[f->count++] = (struct site){kind, offset, name};
+    f->entered[f->entered_count++] = offset;
 }
 
 static void add_parts(struct finder *f, const struct shell_part *parts);
+static void add_list(struct finder *f, const struct shell_list *list);
 
-/* Names in an expression may be assigned there. */
+/* Names in an expression may be given numbers there. */
 static void add_expression(struct finder *f, const struct shell_part *parts)
 {
     for (const struct shell_part *part = parts; part; part = part->next) {
-        if (part->kind == SHELL_TEXT || part->kind == SHELL_QUOTED) {
-            const char *text = part->text.bytes;
-            for (uint32_t i = 0; i < part->text.len; i++) {
-                uint32_t from = i;
-                while (i < part->text.len && is_name(text + from, i + 1 - from))
-                    i++;
-                if (i > from)
-                    add(f, SITE_NUMBER, part->span.from,
-                        (struct shell_text){text + from, i - from});
-            }
+        if (part->kind != SHELL_TEXT && part->kind != SHELL_QUOTED)
+            continue;
+        const char *text = part->text.bytes;
+        for (uint32_t i = 0; i < part->text.len; i++) {
+            uint32_t from = i;
+            while (i < part->text.len && is_name(text + from, i + 1 - from))
+                i++;
+            if (i == part->text.len && i > from && part->next)
+                add_any_name(f); /* a name that goes on in an expansion */
+            if (i > from && arith_assigns(text, part->text.len, from, i))
+                add(f, (struct shell_text){text + from, i - from}, CLASS_ANY, NULL, true);
         }
     }
     add_parts(f, parts);
@@ -61,8 +78,11 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
             break;
         case SHELL_PARAM: {
             const struct shell_param *p = part->param;
-            if (p->op.len && p->op.bytes[p->op.len - 1] == '=')
-                add(f, SITE_VARIABLE, part->span.from, p->name);
+            if (p->op.len && p->op.bytes[p->op.len - 1] == '=') {
+                if (p->indirect)
+                    add_any_name(f);
+                add(f, p->name, CLASS_ANY, NULL, false);
+            }
             add_expression(f, p->subscript);
             if (p->op.len == 1 && p->op.bytes[0] == ':')
                 add_expression(f, p->operand);
@@ -70,46 +90,175 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
                 add_parts(f, p->operand);
             break;
         }
-        default: /* what runs in $(…) stays there */
+        case SHELL_ARRAY:
+            for (const struct shell_assignment *a = part->elements; a; a = a->next) {
+                add_expression(f, a->subscript);
+                add_parts(f, a->value.parts);
+            }
+            break;
+        case SHELL_COMMAND:
+        case SHELL_PROCESS:
+            add_list(f, part->list);
+            break;
+        default:
             break;
         }
     }
 }
 
-/* Builtins that set the variables they name, or that may do anything. */
-static const struct {
-    const char *name;
-    enum site_kind kind;
-    bool words; /* each word is a name, or NAME=VALUE */
-} setters[] = {
-    {"read", SITE_VARIABLE, true},      {"mapfile", SITE_VARIABLE, true},
-    {"readarray", SITE_VARIABLE, true}, {"printf", SITE_VARIABLE, true},
-    {"declare", SITE_VARIABLE, true},   {"typeset", SITE_VARIABLE, true},
-    {"local", SITE_VARIABLE, true},     {"export", SITE_VARIABLE, true},
-    {"readonly", SITE_VARIABLE, true},  {"unset", SITE_VARIABLE, true},
-    {"getopts", SITE_VARIABLE, true},   {"let", SITE_VARIABLE, true},
-    {"wait", SITE_VARIABLE, true},      {"eval", SITE_ANY, false},
-    {"source", SITE_ANY, false},        {".", SITE_ANY, false},
-    {"builtin", SITE_ANY, false},       {"command", SITE_VARIABLE, true},
-    {"cd", SITE_DIRECTORY, false},      {"pushd", SITE_DIRECTORY, false},
-    {"popd", SITE_DIRECTORY, false},    {"break", SITE_JUMP, false},
-    {"continue", SITE_JUMP, false},     {"return", SITE_JUMP, false},
+/* --- commands -----------------------------------------------------------------------------------
+ */
+
+enum setter {
+    SETS_NAMES = 1, /* the variables that its words name: x, x=1, -vx */
+    SETS_ANY,       /* whatever it likes */
+    SETS_ARGUMENTS, /* set -- …, shift */
+    SETS_DIRECTORY,
 };
 
-/* The names at the start of the text of a word: x, x=1, x[1], -x; several in `let`. */
-static void add_word_names(struct finder *f, const struct shell_word *word)
+static const struct {
+    const char *name;
+    enum setter sets;
+} setters[] = {
+    {"read", SETS_NAMES},      {"mapfile", SETS_NAMES}, {"readarray", SETS_NAMES},
+    {"printf", SETS_NAMES},    {"declare", SETS_NAMES}, {"typeset", SETS_NAMES},
+    {"local", SETS_NAMES},     {"export", SETS_NAMES},  {"readonly", SETS_NAMES},
+    {"unset", SETS_NAMES},     {"getopts", SETS_NAMES}, {"let", SETS_NAMES},
+    {"wait", SETS_NAMES},      {"eval", SETS_ANY},      {"source", SETS_ANY},
+    {".", SETS_ANY},           {"fc", SETS_ANY},        {"set", SETS_ARGUMENTS},
+    {"shift", SETS_ARGUMENTS}, {"cd", SETS_DIRECTORY},  {"pushd", SETS_DIRECTORY},
+    {"popd", SETS_DIRECTORY},
+};
+
+static enum setter setter_of(const char *name, size_t len)
 {
-    const struct shell_part *part = word->parts;
-    if (!part || (part->kind != SHELL_TEXT && part->kind != SHELL_QUOTED)) {
-        add(f, SITE_ANY, word->span.from, (struct shell_text){0});
-        return;
+    for (size_t i = 0; i < sizeof(setters) / sizeof(*setters); i++) {
+        if (text_is(name, len, setters[i].name))
+            return setters[i].sets;
     }
-    const char *text = part->text.bytes;
-    size_t len = 0;
-    while (len < part->text.len && is_name(text, len + 1))
+    return 0;
+}
+
+bool sites_is_setter(const char *name)
+{
+    return setter_of(name, strlen(name)) != 0;
+}
+
+static const struct shell_text *literal(const struct shell_word *word)
+{
+    const struct shell_part *part = word ? word->parts : NULL;
+    return part && !part->next && (part->kind == SHELL_TEXT || part->kind == SHELL_QUOTED)
+               ? &part->text
+               : NULL;
+}
+
+/* The name that a word sets: `skip` letters of an option stand before it. */
+static void add_name_at(struct finder *f, const struct shell_text *text, uint32_t skip)
+{
+    uint32_t len = 0;
+    while (skip + len < text->len && is_name(text->bytes + skip, len + 1))
         len++;
-    if (len)
-        add(f, SITE_VARIABLE, word->span.from, (struct shell_text){text, (uint32_t)len});
+    add(f, (struct shell_text){text->bytes + skip, len}, CLASS_ANY, NULL, false);
+}
+
+static void add_names(struct finder *f, const struct shell_word *words)
+{
+    for (const struct shell_word *word = words; word; word = word->next) {
+        const struct shell_part *part = word->parts;
+        if (!part)
+            continue;
+        /* x=$y is a word with more parts, and its first one has the name */
+        if (part->kind != SHELL_TEXT && part->kind != SHELL_QUOTED) {
+            if (part->kind == SHELL_DOUBLE && part->parts && part->parts->kind != SHELL_PARAM &&
+                part->parts->kind != SHELL_COMMAND)
+                add_name_at(f, &part->parts->text, 0);
+            else
+                add_any_name(f); /* nobody knows which */
+            continue;
+        }
+        add_name_at(f, &part->text, 0);
+        for (uint32_t i = 1; part->text.bytes[0] == '-' && i < part->text.len; i++)
+            add_name_at(f, &part->text, i);
+        if (part->next && !memchr(part->text.bytes, '=', part->text.len) && part->text.len &&
+            part->text.bytes[0] != '-' && part->next->kind != SHELL_ARRAY)
+            add_any_name(f); /* a name put together */
+    }
+}
+
+/* printf only with -v, whose name is one word; formats are no names. */
+static void add_printf(struct finder *f, const struct shell_word *words)
+{
+    const struct shell_text *first = literal(words);
+    if (words && !first && words->parts && words->parts->kind != SHELL_DOUBLE)
+        add_any_name(f);
+    if (!first || first->len < 2 || memcmp(first->bytes, "-v", 2) != 0)
+        return;
+    struct shell_word one = *words;
+    if (first->len == 2 && words->next)
+        one = *words->next;
+    one.next = NULL;
+    add_names(f, &one);
+}
+
+/* let x=1, let "x += 1" */
+static void add_let(struct finder *f, const struct shell_word *words)
+{
+    for (; words; words = words->next) {
+        if (literal(words))
+            add_expression(f, words->parts);
+        else
+            add_any_name(f);
+    }
+}
+
+/* set -e sets no arguments. */
+static bool sets_arguments(const struct shell_word *words)
+{
+    for (; words; words = words->next) {
+        const struct shell_text *text = literal(words);
+        if (!text || text->len < 2 || (text->bytes[0] != '-' && text->bytes[0] != '+') ||
+            text_is(text->bytes, text->len, "--"))
+            return true;
+        if (text->bytes[text->len - 1] == 'o' && words->next)
+            words = words->next;
+    }
+    return false;
+}
+
+static void add_call(struct finder *f, const struct shell_word *name)
+{
+    const struct shell_text *text = literal(name);
+    /* command and builtin stand before the builtin that is meant */
+    while (text &&
+           (text_is(text->bytes, text->len, "command") ||
+            text_is(text->bytes, text->len, "builtin") || (text->len && text->bytes[0] == '-'))) {
+        name = name->next;
+        text = name ? literal(name) : NULL;
+    }
+    if (!text || !name)
+        return; /* what it is called is asked when it is known */
+    switch (setter_of(text->bytes, text->len)) {
+    case SETS_NAMES:
+        if (text_is(text->bytes, text->len, "printf"))
+            add_printf(f, name->next);
+        else if (text_is(text->bytes, text->len, "let"))
+            add_let(f, name->next);
+        else
+            add_names(f, name->next);
+        break;
+    case SETS_ANY:
+        add_any_name(f);
+        break;
+    case SETS_ARGUMENTS:
+        if (text->bytes[1] == 'h' || sets_arguments(name->next)) {
+            f->sets = true;
+            f->w->arguments_change = true;
+        }
+        break;
+    case SETS_DIRECTORY:
+        add_entered(f, name->span.from);
+        break;
+    }
 }
 
 /* x=1, x=$((…)) */
@@ -122,97 +271,165 @@ static bool sets_number(const struct shell_assignment *a)
            (part->kind == SHELL_TEXT && is_number(part->text.bytes, part->text.len));
 }
 
-static void add_simple(struct finder *f, const struct shell_command *command)
+/* export x=1, local x=1, as they are mostly written: no options, values that are there. */
+static bool is_plain_setting(const struct shell_word *words)
 {
+    const struct shell_text *name = literal(words);
+    if (!name ||
+        (!text_is(name->bytes, name->len, "export") && !text_is(name->bytes, name->len, "local")))
+        return false;
+    for (const struct shell_word *word = words->next; word; word = word->next) {
+        const struct shell_part *part = word->parts;
+        if (!part || part->kind != SHELL_TEXT || !memchr(part->text.bytes, '=', part->text.len) ||
+            memchr(part->text.bytes, '+', part->text.len) ||
+            memchr(part->text.bytes, '[', part->text.len))
+            return false;
+    }
+    return words->next != NULL;
+}
+
+/* `region`: the list of which the command is an item that surely runs; NULL: it may not. */
+static void add_simple(struct finder *f, const struct shell_command *command,
+                       const struct shell_list *region)
+{
+    const struct shell_word *words = command->simple.words;
+    if (command->redirects) /* one may fail, and then nothing is set */
+        region = NULL;
     for (const struct shell_assignment *a = command->simple.assignments; a; a = a->next) {
-        add(f, sets_number(a) ? SITE_NUMBER : SITE_VARIABLE, a->span.from, a->name);
+        bool plain = region && !words && !a->has_subscript;
+        bool for_read = words && text_is(a->name.bytes, a->name.len, "IFS");
+        if (!for_read)
+            add(f, a->name, plain ? CLASS_STRAIGHT : CLASS_ANY, plain ? region : NULL,
+                !words && sets_number(a));
         add_expression(f, a->subscript);
         add_parts(f, a->value.parts);
     }
-    const struct shell_word *name = command->simple.words;
-    for (const struct shell_word *word = name; word; word = word->next)
+    for (const struct shell_word *word = words; word; word = word->next)
         add_parts(f, word->parts);
-    if (!name)
+    if (!words)
         return;
-    const struct shell_part *part = name->parts;
-    bool literal = part && !part->next && (part->kind == SHELL_TEXT || part->kind == SHELL_QUOTED);
-    if (!literal) { /* whatever it is */
-        add(f, SITE_ANY, name->span.from, (struct shell_text){0});
+    if (region && !command->simple.assignments && is_plain_setting(words)) {
+        for (const struct shell_word *word = words->next; word; word = word->next) {
+            const struct shell_text *text = &word->parts->text;
+            const char *equals = memchr(text->bytes, '=', text->len);
+            add(f, (struct shell_text){text->bytes, (uint32_t)(equals - text->bytes)},
+                CLASS_STRAIGHT, region, false);
+        }
         return;
     }
-    for (size_t i = 0; i < sizeof(setters) / sizeof(*setters); i++) {
-        if (!text_is(part->text.bytes, part->text.len, setters[i].name))
-            continue;
-        if (!setters[i].words)
-            add(f, setters[i].kind, name->span.from, (struct shell_text){0});
-        else if (text_is(part->text.bytes, part->text.len, "command") && name->next &&
-                 name->next->parts && name->next->parts->kind == SHELL_TEXT &&
-                 name->next->parts->text.len && name->next->parts->text.bytes[0] != '-')
-            add(f, SITE_ANY, name->span.from, (struct shell_text){0});
-        static const char *const fixed[] = {"REPLY", "MAPFILE", "OPTARG", "OPTIND"};
-        for (size_t k = 0; setters[i].words && k < sizeof(fixed) / sizeof(*fixed); k++)
-            add(f, SITE_VARIABLE, name->span.from,
-                (struct shell_text){fixed[k], (uint32_t)strlen(fixed[k])});
-        for (const struct shell_word *word = name->next; setters[i].words && word;
-             word = word->next)
-            add_word_names(f, word);
-    }
+    add_call(f, words);
 }
 
-static bool add_command(void *user, const struct shell_command *command)
+static void add_test(struct finder *f, const struct shell_test *test)
 {
-    struct finder *f = user;
+    if (!test)
+        return;
+    add_test(f, test->left);
+    add_test(f, test->right);
+    if (test->word)
+        add_parts(f, test->word->parts);
+    if (test->other)
+        add_parts(f, test->other->parts);
+}
+
+static void add_words(struct finder *f, const struct shell_word *words)
+{
+    for (; words; words = words->next)
+        add_parts(f, words->parts);
+}
+
+static void add_command(struct finder *f, const struct shell_command *command,
+                        const struct shell_list *region)
+{
+    const struct shell_text *name;
     switch (command->kind) {
     case SHELL_SIMPLE:
-        add_simple(f, command);
+        add_simple(f, command, region);
+        break;
+    case SHELL_SUBSHELL:
+    case SHELL_GROUP:
+        add_list(f, command->body);
+        break;
+    case SHELL_IF:
+        add_list(f, command->branch.condition);
+        add_list(f, command->branch.then);
+        add_list(f, command->branch.otherwise);
+        break;
+    case SHELL_WHILE:
+    case SHELL_UNTIL:
+        add_list(f, command->loop.condition);
+        add_list(f, command->loop.body);
         break;
     case SHELL_FOR:
     case SHELL_SELECT:
-        add_word_names(f, command->each.name);
-        for (const struct shell_word *word = command->each.words; word; word = word->next)
-            add_parts(f, word->parts);
+        name = literal(command->each.name);
+        if (name)
+            add(f, *name, command->kind == SHELL_FOR ? CLASS_LOOP : CLASS_ANY, NULL, false);
+        add_words(f, command->each.words);
+        add_list(f, command->each.body);
         break;
     case SHELL_FOR_ARITH:
         add_expression(f, command->arith_loop.init);
         add_expression(f, command->arith_loop.test);
         add_expression(f, command->arith_loop.step);
+        add_list(f, command->arith_loop.body);
+        break;
+    case SHELL_CASE:
+        add_parts(f, command->choice.subject->parts);
+        for (const struct shell_clause *c = command->choice.clauses; c; c = c->next) {
+            add_words(f, c->patterns);
+            add_list(f, c->body);
+        }
+        break;
+    case SHELL_FUNCTION:
+        add_command(f, command->function.body, NULL);
+        break;
+    case SHELL_COPROC:
+        name = command->coproc.name ? literal(command->coproc.name) : NULL;
+        if (name)
+            add(f, *name, CLASS_ANY, NULL, false);
+        add_command(f, command->coproc.body, NULL);
         break;
     case SHELL_LET:
         add_expression(f, command->expression);
         break;
-    case SHELL_CASE:
-        add_parts(f, command->choice.subject->parts);
-        break;
-    case SHELL_COPROC:
-        if (command->coproc.name)
-            add_word_names(f, command->coproc.name);
-        break;
-    default:
+    case SHELL_TEST:
+        add_test(f, command->test);
         break;
     }
     for (const struct shell_redirect *r = command->redirects; r; r = r->next) {
         if (r->fd_name.len)
-            add(f, SITE_VARIABLE, r->span.from, r->fd_name);
+            add(f, r->fd_name, CLASS_ANY, NULL, false);
         add_parts(f, r->target.parts);
     }
-    return true;
 }
 
-static int by_offset(const void *a, const void *b)
+static void add_list(struct finder *f, const struct shell_list *list)
 {
-    const struct site *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    for (const struct shell_item *item = list ? list->items : NULL; item; item = item->next) {
+        for (const struct shell_pipeline *p = item->pipelines; p; p = p->next) {
+            bool surely = p == item->pipelines && p->commands && !p->commands->next &&
+                          item->end != SHELL_END_BACKGROUND;
+            for (const struct shell_command *c = p->commands; c; c = c->next)
+                add_command(f, c, surely ? list : NULL);
+        }
+    }
 }
 
-void sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit)
+bool sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit)
 {
     struct finder f = {.w = w};
-    shell_each_command(tree, add_command, &f);
-    bool sorted = true;
-    for (size_t i = 1; i < f.count; i++)
-        sorted &= f.sites[i - 1].offset <= f.sites[i].offset;
-    if (!sorted)
-        qsort(f.sites, f.count, sizeof(*f.sites), by_offset);
-    unit->sites = f.sites;
-    unit->site_count = f.count;
+    add_list(&f, tree->list);
+    unit->entered = f.entered;
+    unit->entered_count = f.entered_count;
+    return f.sets;
+}
+
+bool sites_enter(const struct walk *w, struct shell_span span)
+{
+    for (size_t i = 0; i < w->unit->entered_count; i++) {
+        if (w->unit->entered[i] >= span.from && w->unit->entered[i] < span.to)
+            return true;
+    }
+    return w->function_enters;
 }

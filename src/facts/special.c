@@ -44,7 +44,29 @@ struct stream special_run(struct walk *w, const struct fact_word *words, size_t 
     return out;
 }
 
-/* --- shells ------------------------------------------------------------------------------------- */
+struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *word)
+{
+    if (word->state != WORD_PATTERN || word->source != SOURCE_NUMBER)
+        return *word;
+    char *text = arena_alloc(w->arena, word->len + 1);
+    size_t len = 0;
+    for (size_t i = 0; text && i < word->len; i++) {
+        if (word->text[i] == '\\' && i + 1 < word->len)
+            text[len++] = word->text[++i];
+        else
+            text[len++] = word->text[i] == '*' ? '1' : word->text[i];
+    }
+    struct fact_word filled = *word;
+    if (text) {
+        filled.text = text;
+        filled.len = (uint32_t)len;
+        filled.state = WORD_KNOWN;
+    }
+    return filled;
+}
+
+/* --- shells -------------------------------------------------------------------------------------
+ */
 
 struct shell_call {
     bool command, from_stdin, odd;
@@ -122,33 +144,25 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
     if (call.odd_option)
         finding_add(w, FINDING_SETTING, call.odd_option, "changes how the shell reads text",
                     act->span);
-    static const char *const others[] = {"zsh", "fish", "csh", "tcsh", "ksh", "mksh", "pwsh",
-                                         "powershell", "cmd", "nu", "xonsh", "elvish", "rc", "es"};
+    static const char *const others[] = {"zsh",   "fish",   "csh",        "tcsh", "ksh",
+                                         "mksh",  "pwsh",   "powershell", "cmd",  "nu",
+                                         "xonsh", "elvish", "rc",         "es"};
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         if (strcmp(act->name, others[i]) == 0)
             finding_add(w, FINDING_DIALECT, act->name, "reads text in a way of its own", act->span);
     }
     if (call.command && call.operand < act->word_count) {
         act->flags |= ACT_TRANSPARENT;
-        const struct fact_word *positional = w->positional;
-        size_t count = w->positional_count;
-        bool known = w->positional_known;
         size_t args = call.operand + 2;
-        w->positional = args < act->word_count ? act->words + args : NULL;
-        w->positional_count = args < act->word_count ? act->word_count - args : 0;
-        w->positional_known = true;
-        w->positional_given = true;
-        inner_text(w, &act->words[call.operand], dialect, true);
-        w->positional = positional;
-        w->positional_count = count;
-        w->positional_known = known;
-        w->positional_given = false;
+        bool given = args < act->word_count;
+        inner_process(w, &act->words[call.operand], dialect, given ? act->words + args : NULL,
+                      given ? act->word_count - args : 0);
         return;
     }
-    bool stdin_path = call.operand < act->word_count &&
-                      (word_is(&act->words[call.operand], "/dev/stdin") ||
-                       word_is(&act->words[call.operand], "/dev/fd/0") ||
-                       word_is(&act->words[call.operand], "/proc/self/fd/0"));
+    bool stdin_path =
+        call.operand < act->word_count && (word_is(&act->words[call.operand], "/dev/stdin") ||
+                                           word_is(&act->words[call.operand], "/dev/fd/0") ||
+                                           word_is(&act->words[call.operand], "/proc/self/fd/0"));
     if (call.from_stdin || call.operand >= act->word_count || stdin_path) {
         if (in.none) { /* the caller's own input: nobody knows */
             act->effects |= EFFECT_RUNS;
@@ -165,12 +179,12 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
     act->effects |= EFFECT_RUNS;
     act_paths(act, path_make(w, w->cwd, script, PATH_READ | PATH_RUN));
     if (script->state != WORD_KNOWN && script->source >= SOURCE_DECODED)
-        finding_add(w,
-                    script->source == SOURCE_DECODED ? FINDING_DECODED : FINDING_DOWNLOAD,
+        finding_add(w, script->source == SOURCE_DECODED ? FINDING_DECODED : FINDING_DOWNLOAD,
                     act->name, "runs text that was decoded or downloaded", script->span);
 }
 
-/* --- wrappers ----------------------------------------------------------------------------------- */
+/* --- wrappers -----------------------------------------------------------------------------------
+ */
 
 /* The string that xargs replaces, or NULL. */
 static const char *replaced_string(const struct act *act)
@@ -184,7 +198,7 @@ static const char *replaced_string(const struct act *act)
         if (strncmp(word->text, "--replace=", 10) == 0)
             return word->text + 10;
         if (strncmp(word->text, "-I", 2) == 0)
-            return word->len > 2              ? word->text + 2
+            return word->len > 2             ? word->text + 2
                    : i + 1 < act->word_count ? act->words[i + 1].text
                                              : NULL;
         if (strncmp(word->text, "-i", 2) == 0)
@@ -214,8 +228,9 @@ static void add_input(struct walk *w, const struct act *act, struct stream in, s
         plain = !memchr("'\"\\", in.text[i], 3);
     if (!plain) {
         uint8_t source = in.none || !in.source ? SOURCE_INPUT : in.source;
-        words_add(w, out,
-                  (struct fact_word){.text = "", .source = source, .many = true, .span = act->span});
+        words_add(
+            w, out,
+            (struct fact_word){.text = "", .source = source, .many = true, .span = act->span});
         return;
     }
     for (uint32_t i = 0; i < in.len;) {
@@ -280,9 +295,9 @@ static void run_parallel(struct walk *w, struct act *act, const struct fact_word
     for (size_t i = 0; i < count; i++) {
         if (words[i].state == WORD_KNOWN && strncmp(words[i].text, ":::", 3) == 0)
             break;
-        words_add(w, &all,
-                  with_hole(w, &words[i], "{",
-                            (struct fact_word){.text = "", .source = SOURCE_INPUT}));
+        words_add(
+            w, &all,
+            with_hole(w, &words[i], "{", (struct fact_word){.text = "", .source = SOURCE_INPUT}));
     }
     if (all.count == 0) {
         finding_add(w, FINDING_CODE, act->name, "runs the lines that it reads", act->span);
@@ -292,9 +307,9 @@ static void run_parallel(struct walk *w, struct act *act, const struct fact_word
         inner_text(w, &words[0], DIALECT_BASH, true);
         return;
     }
-    words_add(w, &all,
-              (struct fact_word){
-                  .text = "", .source = SOURCE_INPUT, .many = true, .span = act->span});
+    words_add(
+        w, &all,
+        (struct fact_word){.text = "", .source = SOURCE_INPUT, .many = true, .span = act->span});
     struct act *inner = NULL;
     special_run(w, all.items, all.count, act->span,
                 (struct stream){.source = SOURCE_INPUT, .text = ""}, &inner);
@@ -320,11 +335,12 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
         return;
     }
     struct act *inner = NULL;
-    special_run(w, words, count,
-                (struct shell_span){words[0].span.from, words[count - 1].span.to}, in, &inner);
+    special_run(w, words, count, (struct shell_span){words[0].span.from, words[count - 1].span.to},
+                in, &inner);
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files --------------------------------------------------------------------------------------
+ */
 
 /* Where find starts: the words before its first test. */
 static struct fact_word start_of(struct walk *w, const struct act *act)
@@ -338,6 +354,25 @@ static struct fact_word start_of(struct walk *w, const struct act *act)
             hole.text = "";
             hole.len = 0;
         }
+    }
+    const struct fact_word *name = NULL;
+    size_t names = 0;
+    for (size_t i = 1; i + 1 < act->word_count; i++) {
+        if (word_is(&act->words[i], "-name") || word_is(&act->words[i], "-iname")) {
+            name = &act->words[i + 1];
+            names++;
+        }
+    }
+    if (names == 1 && name->state == WORD_KNOWN && hole.len && first &&
+        (first->state == WORD_KNOWN)) { /* somewhere below, and of this name */
+        char *glob = arena_format(w->arena, "%s/*/%s", first->text[0] == '-' ? "." : first->text,
+                                  name->text);
+        if (glob)
+            return (struct fact_word){.text = glob,
+                                      .len = (uint32_t)strlen(glob),
+                                      .state = WORD_PATTERN,
+                                      .source = SOURCE_FILES,
+                                      .many = true};
     }
     if (hole.len && first && first->state == WORD_KNOWN && first->text[0] != '-' && first->len) {
         char *prefix = arena_format(w->arena, "%s/", first->text);

@@ -4,7 +4,8 @@
 
 #include "facts/internal.h"
 
-/* bash, sh and their kin: -c takes the first operand, + turns options off, -s reads what flows in. */
+/* bash, sh and their kin: -c takes the first operand, + turns options off, -s reads what flows in.
+ */
 void special_shell(struct walk *w, struct act *act, struct stream in);
 
 /* The command line behind a wrapper. */
@@ -24,6 +25,9 @@ void special_removal(struct walk *w, struct act *act, const struct knowledge_opt
 /* git -C DIR: another repository has a configuration of its own, which can run programs. */
 void special_enter(struct walk *w, struct act *act, const struct fact_word *word,
                    const struct place *base);
+
+/* A word in which only digits are not known, with some digits in their place; else as it is. */
+struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *word);
 
 /* Words joined with blanks, as eval and watch do. */
 struct fact_word special_join(struct walk *w, const struct fact_word *words, size_t count);

@@ -1,29 +1,26 @@
-/* The way through a tree in the order in which bash would go, and every way where it forks. */
+/* The way through a tree in the order in which bash would go. */
 #include "facts/internal.h"
 
 #include <errno.h>
 
-static struct stream unknown_stream(enum word_source source)
+/* What may come in when somebody else has read of it, or may come out when somebody else prints. */
+static struct stream blurred(struct stream stream, enum word_source least)
 {
-    return (struct stream){.state = WORD_UNKNOWN, .source = (uint8_t)source, .text = ""};
+    if (stream.none)
+        return stream;
+    return stream_unknown(stream.state != WORD_KNOWN && stream.source > least ? stream.source
+                                                                              : least);
 }
 
-/* What two commands print one after the other. */
+/* What two commands print one after the other, or one of them. */
 static struct stream both(struct stream a, struct stream b)
 {
-    if (a.state == WORD_KNOWN && a.len == 0)
-        return b;
-    if (b.state == WORD_KNOWN && b.len == 0)
-        return a;
-    uint8_t source = SOURCE_OUTPUT;
-    if (a.state != WORD_KNOWN && a.source > source)
-        source = a.source;
-    if (b.state != WORD_KNOWN && b.source > source)
-        source = b.source;
-    return unknown_stream(source);
+    a = blurred(a, SOURCE_OUTPUT);
+    b = blurred(b, SOURCE_OUTPUT);
+    return a.source > b.source ? a : b;
 }
 
-static const struct stream nothing = {.state = WORD_KNOWN, .text = ""};
+static const struct stream nothing = {.source = SOURCE_OUTPUT, .text = ""};
 
 /* --- compound commands --------------------------------------------------------------------------
  */
@@ -31,30 +28,29 @@ static const struct stream nothing = {.state = WORD_KNOWN, .text = ""};
 static struct stream walk_branch(struct walk *w, const struct shell_command *c, struct stream in)
 {
     struct stream out = walk_list(w, c->branch.condition, in);
-    size_t mark = state_mark(w);
-    struct stream then = walk_list(w, c->branch.then, in);
-    struct branch first = state_leave(w, mark);
-    struct stream otherwise = c->branch.otherwise ? walk_list(w, c->branch.otherwise, in) : nothing;
-    state_join(w, mark, &first);
-    (void)both(then, otherwise);
-    uint8_t source = SOURCE_OUTPUT;
-    if (then.state != WORD_KNOWN && then.source > source)
-        source = then.source;
-    if (otherwise.state != WORD_KNOWN && otherwise.source > source)
-        source = otherwise.source;
-    if (out.state != WORD_KNOWN && out.source > source)
-        source = out.source;
-    return unknown_stream(source);
+    const struct place *start = w->cwd;
+    out = both(out, walk_list(w, c->branch.then, in));
+    const struct place *then = w->cwd;
+    w->cwd = start;
+    if (c->branch.otherwise)
+        out = both(out, walk_list(w, c->branch.otherwise, in));
+    w->cwd = state_either(w, then, w->cwd);
+    return out;
+}
+
+/* A round may follow another: where that one left the shell is not known. */
+static const struct place *begin_rounds(struct walk *w, struct shell_span span)
+{
+    if (sites_enter(w, span))
+        w->cwd = NULL;
+    return w->cwd;
 }
 
 static struct stream walk_loop(struct walk *w, const struct shell_command *c, struct stream in)
 {
-    state_forget_sites(w, c->span);
-    size_t mark = state_mark(w);
+    begin_rounds(w, c->span);
     struct stream out = walk_list(w, c->loop.condition, in);
-    out = both(out, walk_list(w, c->loop.body, in));
-    state_blur(w, mark);
-    return out.state == WORD_KNOWN && out.len ? unknown_stream(SOURCE_OUTPUT) : out;
+    return both(out, walk_list(w, c->loop.body, in));
 }
 
 static struct value loop_value(const struct fact_word *word)
@@ -66,100 +62,68 @@ static struct value loop_value(const struct fact_word *word)
                           .len = word->len};
 }
 
-/* Round by round where every word is known and no round can be cut short. */
-static bool walk_rounds(struct walk *w, const struct shell_command *c, const struct words *words,
-                        const char *name, size_t len, struct stream in, struct stream *out)
-{
-    if (words->count + w->rounds > LOOP_ROUNDS_MAX || state_jumps(w, c->span))
-        return false;
-    for (size_t i = 0; i < words->count; i++) {
-        if (words->items[i].state == WORD_UNKNOWN)
-            return false;
-    }
-    w->rounds += (unsigned)words->count;
-    size_t mark = state_mark(w);
-    for (size_t i = 0; i < words->count; i++) {
-        const struct fact_word *word = &words->items[i];
-        struct value value = loop_value(word);
-        variable_check(w, name, len, &value, word->span, NULL);
-        if (word->state == WORD_PATTERN) /* any number of rounds */
-            state_forget_sites(w, c->span);
-        state_set(w, name, len, value);
-        *out = both(*out, walk_list(w, c->each.body, in));
-    }
-    for (size_t i = 0; i < words->count; i++) {
-        if (words->items[i].state == WORD_PATTERN) {
-            state_blur(w, mark);
-            break;
-        }
-    }
-    return true;
-}
-
+/* Every round by itself where all words are known, else one for all. */
 static struct stream walk_each(struct walk *w, const struct shell_command *c, struct stream in)
 {
     struct words words = {0};
     expand_words(w, c->each.words, &words);
     struct fact_word name = expand_one(w, c->each.name);
+    struct variable *v = state_variable(w, name.text, name.len);
     struct stream out = nothing;
-    if (c->kind == SHELL_FOR && name.state == WORD_KNOWN &&
-        walk_rounds(w, c, &words, name.text, name.len, in, &out))
-        return out;
-    state_forget_sites(w, c->span);
-    size_t mark = state_mark(w);
-    uint8_t source = SOURCE_VARIABLE;
-    const char *prefix = NULL;
+    bool known = c->kind == SHELL_FOR && words.count + w->rounds <= LOOP_ROUNDS_MAX;
+    uint8_t source = c->kind == SHELL_FOR ? SOURCE_FILES : SOURCE_INPUT;
     for (size_t i = 0; i < words.count; i++) {
+        known &= words.items[i].state != WORD_UNKNOWN;
         if (words.items[i].state != WORD_KNOWN && words.items[i].source > source)
             source = words.items[i].source;
     }
-    struct value value = value_unknown(c->kind == SHELL_SELECT ? SOURCE_INPUT : source);
-    (void)prefix;
-    if (name.state == WORD_KNOWN) {
-        variable_check(w, name.text, name.len, &value, name.span, NULL);
-        state_set(w, name.text, name.len, value);
+    if (!v)
+        return out;
+    begin_rounds(w, c->span);
+    v->loops++;
+    if (known) {
+        w->rounds += (unsigned)words.count;
+        for (size_t i = 0; i < words.count; i++) {
+            struct value value = loop_value(&words.items[i]);
+            variable_check(w, v->name, v->name_len, &value, words.items[i].span, NULL);
+            state_set(w, v->name, v->name_len, value);
+            out = both(out, walk_list(w, c->each.body, in));
+        }
+    } else {
+        struct value value = value_unknown(source == SOURCE_FILES ? SOURCE_VARIABLE : source);
+        variable_check(w, v->name, v->name_len, &value, name.span, NULL);
+        state_set(w, v->name, v->name_len, value);
+        out = both(out, walk_list(w, c->each.body, in));
     }
-    out = walk_list(w, c->each.body, in);
-    state_blur(w, mark);
-    return out.state == WORD_KNOWN && out.len ? unknown_stream(SOURCE_OUTPUT) : out;
+    v->loops--;
+    state_set(w, v->name, v->name_len, value_unknown(SOURCE_VARIABLE));
+    return out;
 }
 
 static struct stream walk_arith_loop(struct walk *w, const struct shell_command *c,
                                      struct stream in)
 {
+    begin_rounds(w, c->span);
     arith_check(w, c->arith_loop.init, c->span);
-    /* What the expressions set are numbers, before and after. */
-    struct shell_span head = {c->span.from, c->arith_loop.body->span.from};
-    (void)head;
-    state_forget_sites(w, c->arith_loop.body->span);
-    size_t mark = state_mark(w);
-    arith_check(w, c->arith_loop.init, c->span);
-    arith_check(w, c->arith_loop.step, c->span);
     arith_check(w, c->arith_loop.test, c->span);
     struct stream out = walk_list(w, c->arith_loop.body, in);
     arith_check(w, c->arith_loop.step, c->span);
-    state_blur(w, mark);
-    return out.state == WORD_KNOWN && out.len ? unknown_stream(SOURCE_OUTPUT) : out;
+    return out;
 }
 
 static struct stream walk_choice(struct walk *w, const struct shell_command *c, struct stream in)
 {
     expand_visit(w, c->choice.subject->parts);
-    size_t mark = state_mark(w), count = 0;
-    for (const struct shell_clause *clause = c->choice.clauses; clause; clause = clause->next)
-        count++;
-    struct branch *ways = arena_alloc_array(w->arena, count + 1, sizeof(*ways));
-    struct stream out = unknown_stream(SOURCE_OUTPUT);
-    size_t i = 0;
-    for (const struct shell_clause *clause = c->choice.clauses; clause && ways;
-         clause = clause->next) {
+    struct stream out = nothing;
+    const struct place *start = w->cwd, *end = w->cwd;
+    for (const struct shell_clause *clause = c->choice.clauses; clause; clause = clause->next) {
         for (const struct shell_word *word = clause->patterns; word; word = word->next)
             expand_visit(w, word->parts);
         out = both(out, walk_list(w, clause->body, in));
-        ways[i++] = state_leave(w, mark);
+        end = state_either(w, end, w->cwd);
+        w->cwd = clause->end == SHELL_CLAUSE_BREAK ? start : state_either(w, start, w->cwd);
     }
-    while (i-- > 0)
-        state_join(w, mark, &ways[i]);
+    w->cwd = end;
     return out;
 }
 
@@ -188,6 +152,9 @@ static void walk_test(struct walk *w, const struct shell_test *test)
     }
 }
 
+/* --- functions ----------------------------------------------------------------------------------
+ */
+
 /* A function takes its name away from a program: what is meant by it afterwards is something else.
  */
 static void define_function(struct walk *w, const struct shell_command *c)
@@ -207,9 +174,10 @@ static void define_function(struct walk *w, const struct shell_command *c)
         return;
     d->body = c->function.body;
     d->unit = w->unit;
-    d->span = c->span;
     d->next = w->definitions;
     w->definitions = d;
+    if (sites_enter(w, c->span))
+        w->function_enters = true;
     state_define(w, name.text, name.len, d);
 }
 
@@ -217,34 +185,28 @@ static struct stream walk_body(struct walk *w, const struct definition *d,
                                const struct fact_word *args, size_t count, bool known,
                                struct stream in)
 {
-    const struct fact_word *positional = w->positional;
-    size_t positional_count = w->positional_count;
-    bool positional_known = w->positional_known;
+    const struct value outer = w->arguments;
     const struct unit *unit = w->unit;
-    w->positional = args;
-    w->positional_count = count;
-    w->positional_known = known;
+    const struct place *cwd = w->cwd;
+    w->arguments = known ? value_list(args, count) : value_unknown(SOURCE_ARGUMENT);
     w->unit = d->unit;
+    w->forks++;
     struct stream out = walk_command(w, d->body, in);
-    state_forget_sites(w, d->span); /* local variables, early returns */
+    w->forks--;
     w->unit = unit;
-    w->positional = positional;
-    w->positional_count = positional_count;
-    w->positional_known = positional_known;
+    w->cwd = state_either(w, cwd, w->cwd); /* it may return early */
+    w->arguments = outer;
     return out;
 }
 
-struct stream walk_call(struct walk *w, struct function *function, const struct fact_word *args,
-                        size_t count, struct stream in)
+static struct stream walk_definition(struct walk *w, struct definition *d,
+                                     const struct fact_word *args, size_t count, struct stream in)
 {
-    struct definition *d = function->now;
     bool known = d->active == 0 && ++w->calls <= CALLS_MAX && w->nesting < NESTING_MAX;
     if (!known && (d->worst || d->active > 1)) {
-        const struct unit *unit = w->unit;
-        w->unit = d->unit;
-        state_forget_sites(w, d->span);
-        w->unit = unit;
-        return unknown_stream(SOURCE_OUTPUT);
+        if (w->function_enters)
+            w->cwd = NULL;
+        return nothing;
     }
     d->followed = true;
     d->worst |= !known;
@@ -253,7 +215,17 @@ struct stream walk_call(struct walk *w, struct function *function, const struct 
     struct stream out = walk_body(w, d, args, count, known, in);
     w->nesting--;
     d->active--;
-    return out.state == WORD_KNOWN && out.len ? unknown_stream(SOURCE_OUTPUT) : out;
+    return blurred(out, SOURCE_OUTPUT);
+}
+
+struct stream walk_call(struct walk *w, struct function *function, const struct fact_word *args,
+                        size_t count, struct stream in)
+{
+    struct stream out = nothing;
+    in = blurred(in, SOURCE_INPUT);
+    for (struct definition *d = function->definitions; d; d = d->same_name)
+        out = both(out, walk_definition(w, d, args, count, in));
+    return out;
 }
 
 void walk_uncalled(struct walk *w)
@@ -262,24 +234,21 @@ void walk_uncalled(struct walk *w)
         if (d->followed)
             continue;
         d->followed = true;
-        size_t mark = state_mark(w);
-        state_forget_all(w);
         d->active++;
-        walk_body(w, d, NULL, 0, false, unknown_stream(SOURCE_INPUT));
+        w->later = true;
+        w->cwd = NULL;
+        walk_body(w, d, NULL, 0, false, stream_unknown(SOURCE_INPUT));
         d->active--;
-        state_undo(w, mark);
     }
 }
 
-struct stream walk_command(struct walk *w, const struct shell_command *c, struct stream in)
+/* --- commands -----------------------------------------------------------------------------------
+ */
+
+/* Those whose parts may run or not, or several times, or in a process of their own. */
+static struct stream walk_fork(struct walk *w, const struct shell_command *c, struct stream in)
 {
-    if (c->kind == SHELL_SIMPLE)
-        return simple_walk(w, c, in);
-    if (c->kind == SHELL_FUNCTION) {
-        define_function(w, c);
-        return nothing;
-    }
-    redirect_attach(w, redirect_walk(w, c->redirects, &in), c->span);
+    in = blurred(in, SOURCE_INPUT);
     switch (c->kind) {
     case SHELL_SUBSHELL:
         return walk_apart(w, c->body, in);
@@ -297,23 +266,45 @@ struct stream walk_command(struct walk *w, const struct shell_command *c, struct
         return walk_arith_loop(w, c, in);
     case SHELL_CASE:
         return walk_choice(w, c, in);
-    case SHELL_LET:
+    case SHELL_COPROC: {
+        const struct place *cwd = w->cwd;
+        walk_command(w, c->coproc.body, stream_unknown(SOURCE_INPUT));
+        w->cwd = cwd;
+        struct fact_word name = {.text = "COPROC", .len = 6, .state = WORD_KNOWN};
+        if (c->coproc.name)
+            name = expand_one(w, c->coproc.name);
+        arith_check_name(w, &name, SOURCE_NUMBER);
+        return nothing;
+    }
+    default:
+        return nothing;
+    }
+}
+
+struct stream walk_command(struct walk *w, const struct shell_command *c, struct stream in)
+{
+    if (c->kind == SHELL_SIMPLE)
+        return simple_walk(w, c, in);
+    if (c->kind == SHELL_FUNCTION) {
+        define_function(w, c);
+        return nothing;
+    }
+    redirect_attach(w, redirect_walk(w, c->redirects, &in), c->span);
+    if (c->kind == SHELL_LET) {
         arith_check(w, c->expression, c->span);
         return nothing;
-    case SHELL_TEST:
+    }
+    if (c->kind == SHELL_TEST) {
         walk_test(w, c->test);
         return nothing;
-    case SHELL_COPROC: {
-        size_t mark = state_mark(w);
-        walk_command(w, c->coproc.body, unknown_stream(SOURCE_INPUT));
-        state_undo(w, mark);
-        return nothing;
     }
-    case SHELL_SIMPLE:
-    case SHELL_FUNCTION:
-        break;
-    }
-    return nothing;
+    const struct place *before = w->cwd;
+    w->forks++;
+    struct stream out = walk_fork(w, c, in);
+    w->forks--;
+    if (c->redirects) /* one that fails, and nothing of it runs */
+        w->cwd = state_either(w, before, w->cwd);
+    return blurred(out, SOURCE_OUTPUT);
 }
 
 /* --- pipelines and lists ------------------------------------------------------------------------
@@ -323,98 +314,117 @@ static struct stream walk_pipeline(struct walk *w, const struct shell_pipeline *
                                    struct stream in)
 {
     const struct shell_command *c = pipeline->commands;
+    const struct place *before = w->cwd;
     if (!c)
         return nothing;
-    if (!c->next)
-        return walk_command(w, c, in);
+    if (!c->next) {
+        struct stream out = walk_command(w, c, in);
+        if (pipeline->negated)
+            w->cwd = state_either(w, before, w->cwd);
+        return out;
+    }
+    w->forks++;
     for (; c; c = c->next) {
-        size_t mark = state_mark(w);
+        bool split = w->split_odd, streams = w->streams_odd;
         in = walk_command(w, c, in);
         in.none = false;
-        state_undo(w, mark);
+        w->cwd = before;
+        w->split_odd = split;
+        w->streams_odd = streams;
     }
+    w->forks--;
     return in;
 }
 
-/* Whether the pipeline never comes back: `cd x || exit`. */
-static bool leaves(const struct shell_pipeline *pipeline)
+/* `cd x || exit`, in just these words: what follows runs only where x was entered. */
+static bool is_exit(const struct shell_pipeline *pipeline)
 {
-    static const char *const names[] = {"exit", "return", "break", "continue"};
     const struct shell_command *c = pipeline->commands;
-    if (!c || c->next || c->kind == SHELL_SUBSHELL)
-        return false;
-    if (c->kind == SHELL_GROUP && c->body && c->body->items) {
-        const struct shell_item *last = c->body->items;
-        while (last->next)
-            last = last->next;
-        return !last->pipelines->next && leaves(last->pipelines);
-    }
-    if (c->kind != SHELL_SIMPLE || !c->simple.words)
+    if (!c || c->next || pipeline->next || pipeline->negated || c->kind != SHELL_SIMPLE ||
+        c->redirects || c->simple.assignments || !c->simple.words)
         return false;
     const struct shell_part *part = c->simple.words->parts;
-    for (size_t i = 0; part && !part->next && part->kind == SHELL_TEXT && i < 4; i++) {
-        if (text_is(part->text.bytes, part->text.len, names[i]))
-            return true;
-    }
-    return false;
+    const struct shell_word *status = c->simple.words->next;
+    if (!part || part->next || part->kind != SHELL_TEXT ||
+        !text_is(part->text.bytes, part->text.len, "exit"))
+        return false;
+    if (!status)
+        return true;
+    part = status->parts;
+    return !status->next && part && !part->next && part->kind == SHELL_TEXT &&
+           is_number(part->text.bytes, part->text.len);
 }
 
 static struct stream walk_item(struct walk *w, const struct shell_item *item, struct stream in)
 {
     const struct place *before = w->cwd;
     const struct shell_pipeline *pipeline = item->pipelines;
-    struct stream out = walk_pipeline(w, pipeline, in);
-    bool sure = w->exits && !pipeline->next;
-    size_t mark = state_mark(w);
+    bool alone = !pipeline->next;
+    struct stream out = walk_pipeline(w, pipeline, alone ? in : blurred(in, SOURCE_INPUT));
+    if (alone) {
+        if (w->cwd != before)
+            w->cwd = state_either(w, before, w->cwd); /* it may have failed */
+        return out;
+    }
+    if (pipeline->or_next && is_exit(pipeline->next) && !state_function(w, "exit", 4)) {
+        walk_pipeline(w, pipeline->next, in);
+        return both(out, nothing);
+    }
+    in = blurred(in, SOURCE_INPUT);
+    bool only_and = true; /* so far: all before it has worked */
+    const struct place *all = state_either(w, before, w->cwd);
+    w->forks++;
     for (; pipeline->next; pipeline = pipeline->next) {
-        if (pipeline->or_next) { /* the left side failed: a directory may not have been entered */
-            const struct place *after = w->cwd;
-            size_t fork = state_mark(w);
-            if (after != before)
-                state_set_cwd(w, state_either(w, before, after));
-            out = both(out, walk_pipeline(w, pipeline->next, in));
-            if (leaves(pipeline->next)) {
-                state_undo(w, fork);
-                sure = true;
-            }
+        only_and &= !pipeline->or_next;
+        if (!only_and)
+            w->cwd = all;
+        out = both(out, walk_pipeline(w, pipeline->next, in));
+        all = state_either(w, all, w->cwd);
+    }
+    w->forks--;
+    w->cwd = all;
+    return out;
+}
+
+static struct stream walk_items(struct walk *w, const struct shell_item *item, struct stream in)
+{
+    if (item && !item->next && item->end != SHELL_END_BACKGROUND)
+        return walk_item(w, item, in);
+    struct stream out = nothing;
+    in = blurred(in, SOURCE_INPUT);
+    for (; item && !w->arena->failed; item = item->next) {
+        if (item->end == SHELL_END_BACKGROUND) {
+            const struct place *cwd = w->cwd;
+            w->forks++;
+            out = both(out, walk_item(w, item, in));
+            w->forks--;
+            w->cwd = cwd;
         } else {
-            out = both(out, walk_pipeline(w, pipeline->next, in));
+            out = both(out, walk_item(w, item, in));
         }
     }
-    const struct place *after = w->cwd;
-    state_blur(w, mark);
-    if (sure && w->cwd != after)
-        state_set_cwd(w, after);
-    if (!sure && w->cwd != before)
-        state_set_cwd(w, state_either(w, before, w->cwd));
     return out;
 }
 
 struct stream walk_list(struct walk *w, const struct shell_list *list, struct stream in)
 {
-    struct stream out = nothing;
-    for (const struct shell_item *item = list ? list->items : NULL; item; item = item->next) {
-        if (item->end == SHELL_END_BACKGROUND) {
-            size_t mark = state_mark(w);
-            out = both(out, walk_item(w, item, in));
-            state_undo(w, mark);
-        } else {
-            out = both(out, walk_item(w, item, in));
-        }
-        if (w->arena->failed)
-            break;
-    }
+    const struct body body = {.id = ++w->body_count, .outer = w->body};
+    w->body = &body;
+    struct stream out = walk_items(w, list ? list->items : NULL, in);
+    w->body = body.outer;
     return out;
 }
 
 struct stream walk_apart(struct walk *w, const struct shell_list *list, struct stream in)
 {
-    size_t mark = state_mark(w);
-    bool exits = w->exits, split_odd = w->split_odd;
+    const struct place *cwd = w->cwd;
+    bool split_odd = w->split_odd, streams_odd = w->streams_odd;
+    w->forks++;
     struct stream out = walk_list(w, list, in);
-    w->exits = exits;
+    w->forks--;
     w->split_odd = split_odd;
-    state_undo(w, mark);
+    w->streams_odd = streams_odd;
+    w->cwd = cwd;
     return out;
 }
 
@@ -429,11 +439,12 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
 {
     struct facts *facts = arena_alloc(arena, sizeof(*facts));
     struct unit unit = {.own = true};
-    struct walk w = {
-        .arena = arena, .host = host, .facts = facts, .unit = &unit, .positional_known = true};
-    if (!facts)
+    struct walk w = {.arena = arena, .host = host, .facts = facts, .unit = &unit};
+    if (!facts || !state_open(&w, tree->source.len))
         return err_set(e, -ENOMEM, "out of memory");
     w.cwd = state_place(&w, host->cwd);
+    w.main = tree->list;
+    w.arguments = value_list(NULL, 0); /* bash -c TEXT, and nothing behind it */
     facts->text_len = tree->source.len;
     static const char metacharacters[] = ";&|><$`\\!";
     for (uint32_t i = 0; i < tree->source.len; i++) {

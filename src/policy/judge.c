@@ -78,7 +78,8 @@ static bool is_named(const struct index *index, size_t i, const char *name)
     return i < index->count && strcasecmp(index->items[i]->words[0], name) == 0;
 }
 
-/* --- reasons ------------------------------------------------------------------------------------ */
+/* --- reasons ------------------------------------------------------------------------------------
+ */
 
 struct judging {
     const struct judge *judge;
@@ -133,7 +134,8 @@ __attribute__((format(printf, 2, 3))) static const char *say(struct judging *g, 
     return copy ? copy : "out of memory";
 }
 
-/* --- acts --------------------------------------------------------------------------------------- */
+/* --- acts ---------------------------------------------------------------------------------------
+ */
 
 static const struct policy_pattern *allowed_by(const struct index *index, const struct act *act)
 {
@@ -143,7 +145,8 @@ static const struct policy_pattern *allowed_by(const struct index *index, const 
         if (!names[n] || (n && strcmp(names[0], names[1]) == 0))
             continue;
         for (size_t i = first_named(index, names[n]); is_named(index, i, names[n]); i++) {
-            if (match_allow(index->items[i], act) && (!best || index->items[i]->count < best->count))
+            if (match_allow(index->items[i], act) &&
+                (!best || index->items[i]->count < best->count))
                 best = index->items[i];
         }
     }
@@ -188,11 +191,12 @@ static void judge_options(struct judging *g, const struct act *act,
             }
         }
         if (!named)
-            add_reason(g, g->judge->policy->unknown == DECISION_DENY ? DECISION_DENY : DECISION_CONFIRM,
-                       "option",
-                       say(g, "'%s' changes what '%s' does, and is not listed", act->asked[i],
-                           pattern->text),
-                       act->span);
+            add_reason(
+                g, g->judge->policy->unknown == DECISION_DENY ? DECISION_DENY : DECISION_CONFIRM,
+                "option",
+                say(g, "'%s' changes what '%s' does, and is not listed", act->asked[i],
+                    pattern->text),
+                act->span);
     }
 }
 
@@ -221,10 +225,10 @@ static void judge_name(struct judging *g, const struct act *act)
     enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;
     const struct policy_pattern *pattern = allowed_by(&g->judge->allow, act);
     if ((kind == KIND_PRIVILEGE || (act->effects & EFFECT_PRIVILEGE)) && !pattern)
-        add_reason(g, DECISION_DENY, "privilege",
-                   say(g, "'%s' is for getting more rights, or for running things outside",
-                       act->name),
-                   act->span);
+        add_reason(
+            g, DECISION_DENY, "privilege",
+            say(g, "'%s' is for getting more rights, or for running things outside", act->name),
+            act->span);
     else if (kind == KIND_NETWORK && !pattern)
         add_reason(g, DECISION_DENY, "network",
                    say(g, "'%s' is for talking to other machines, and is not listed", act->name),
@@ -257,7 +261,8 @@ static void judge_act(struct judging *g, const struct act *act)
     }
 }
 
-/* --- findings ----------------------------------------------------------------------------------- */
+/* --- findings -----------------------------------------------------------------------------------
+ */
 
 static const struct {
     const char *rule;
@@ -303,7 +308,8 @@ static void judge_finding(struct judging *g, const struct finding *f)
                f->why ? say(g, "%s %s", f->what, f->why) : f->what, f->span);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------------------------------
+ */
 
 static struct judging begin(const struct judge *judge, struct arena *arena, struct verdict *ret)
 {
@@ -325,7 +331,8 @@ int judge_facts(const struct judge *judge, struct arena *arena, const struct fac
         add_reason(&g, DECISION_DENY, "max_command_length",
                    "the text is longer than the policy allows", all);
     if (policy->plain && facts->has_metacharacters)
-        add_reason(&g, DECISION_DENY, "plain", "only plain commands are allowed: none of ; & | > < $ ` \\ !",
+        add_reason(&g, DECISION_DENY, "plain",
+                   "only plain commands are allowed: none of ; & | > < $ ` \\ !",
                    (struct shell_span){facts->metacharacter, facts->metacharacter + 1});
     for (const struct act *act = facts->acts; act; act = act->next)
         judge_act(&g, act);
@@ -344,8 +351,8 @@ int judge_unread(const struct judge *judge, struct arena *arena, const struct sh
 {
     struct verdict verdict;
     struct judging g = begin(judge, arena, &verdict);
-    const char *reason = arena_format(arena, "line %u, column %u: %s", error->line, error->column,
-                                      error->message);
+    const char *reason =
+        arena_format(arena, "line %u, column %u: %s", error->line, error->column, error->message);
     add_reason(&g, DECISION_DENY, "parse", reason ? reason : "the text cannot be read",
                (struct shell_span){error->offset, error->offset + 1});
     *ret = verdict;

@@ -42,8 +42,8 @@ static int fill(struct arena *arena, const struct policy_texts *texts, const cha
         const char *text = texts->items[i].text;
         const char *path = absolute(arena, text, home, workspace);
         if (path)
-            ret->items[ret->count++] = (struct listed){
-                .path = path, .anywhere = !strchr(text, '/') && text[0] != '~'};
+            ret->items[ret->count++] =
+                (struct listed){.path = path, .anywhere = !strchr(text, '/') && text[0] != '~'};
     }
     return 0;
 }
@@ -65,7 +65,8 @@ const struct judge_paths *judge_paths_new(struct arena *arena, const struct poli
     return p;
 }
 
-/* --- paths and globs ---------------------------------------------------------------------------- */
+/* --- paths and globs ----------------------------------------------------------------------------
+ */
 
 static bool below(const char *path, const char *dir)
 {
@@ -181,7 +182,8 @@ static bool deletes(const struct fact_path *path, const char *text, const char *
            !(len >= dir_len && strncmp(text, dir, dir_len) == 0);
 }
 
-/* --- the decision ------------------------------------------------------------------------------- */
+/* --- the decision -------------------------------------------------------------------------------
+ */
 
 struct answer {
     enum decision decision;
@@ -260,9 +262,9 @@ static struct answer judge_unknown(const struct judge_paths *p, const struct fac
     if (path->text) {
         struct fact_path start = *path;
         start.state = WORD_KNOWN;
-        start.mode = (uint8_t)(path->mode & PATH_DELETE ? (path->mode & ~(unsigned)PATH_DELETE) |
-                                                              PATH_WRITE
-                                                        : path->mode);
+        start.mode =
+            (uint8_t)(path->mode & PATH_DELETE ? (path->mode & ~(unsigned)PATH_DELETE) | PATH_WRITE
+                                               : path->mode);
         answer = judge_text(p, &start, path->text);
     }
     if (changes && answer.decision == DECISION_ALLOW && !path->loose)

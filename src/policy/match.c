@@ -85,7 +85,8 @@ bool match_allow(const struct policy_pattern *pattern, const struct act *act)
     }
     if (starts_with(act, 1, pattern, 1))
         return true;
-    if (act->known && act->known->subcommand_count && starts_with(act, act->first_operand, pattern, 1))
+    if (act->known && act->known->subcommand_count &&
+        starts_with(act, act->first_operand, pattern, 1))
         return true;
     return act->known && starts_with_options(act, pattern);
 }

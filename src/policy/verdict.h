@@ -18,7 +18,7 @@ struct verdict_reason {
 
 struct verdict {
     enum decision decision;
-    const char *rule; /* that decided */
+    const char *rule;               /* that decided */
     struct verdict_reason *reasons; /* the strictest first, then by their place; none for allow */
     size_t reason_count;
     const struct facts *facts; /* NULL: the text was not read */

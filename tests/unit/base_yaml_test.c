@@ -37,7 +37,7 @@ static void test_tree(void)
                                          "n:\n"
                                          "t: |\n"
                                          "  one\n"
-                                         "  \ttwo\n",
+                                         "  two\n",
                                          &e);
     if (!tap_check(root && root->kind == YAML_MAP, "a map: %s", e.message))
         return;
@@ -49,7 +49,8 @@ static void test_tree(void)
     const struct yaml_node *b = yaml_get(root, "b");
     tap_check(b && b->kind == YAML_LIST && b->first && b->first->next && !b->first->next->next,
               "a list of two");
-    tap_check(b && b->first->next->quoted && b->first->next->column == 8, "a quoted one");
+    const struct yaml_node *y = b && b->first ? b->first->next : NULL;
+    tap_check(y && y->quoted && y->column == 8, "a quoted one");
     const struct yaml_node *c = yaml_get(root, "c");
     const struct yaml_node *f = c && c->first ? yaml_get(c->first, "f") : NULL;
     tap_check(f && f->quoted && f->line == 5 && f->column == 10, "a map in a list");
@@ -57,7 +58,7 @@ static void test_tree(void)
     tap_check(n && n->kind == YAML_SCALAR && !n->text[0] && !n->quoted && n->line == 6,
               "nothing is an empty plain scalar at its key");
     const struct yaml_node *t = yaml_get(root, "t");
-    tap_text(t ? t->text : NULL, "one\n\ttwo\n", "a tab may stand in a text");
+    tap_text(t ? t->text : NULL, "one\ntwo\n", "a text of lines");
     tap_check(yaml_get(root, "z") == NULL, "a key that is not there");
     tap_check(a && yaml_get(a, "a") == NULL, "a scalar has no keys");
 
@@ -73,6 +74,22 @@ static void test_tree(void)
               "a byte order mark, and lines that end in CR LF");
     root = parse("\xC3\xA9: \"\\u00e9\"\n", &e);
     tap_text(root && root->first ? root->first->text : NULL, "\xC3\xA9", "an escape");
+    root = parse("a: 'don''t ''''quote'''\n'b''''''''''''c': '\xC3\xA9'\n", &e);
+    tap_text(root && root->first ? root->first->text : NULL, "don't ''quote'", "quotes in quotes");
+    tap_check(root && yaml_get(root, "b''''''c"), "many of them");
+    root = parse("a: ['one\n  two', '''']\n", &e);
+    tap_text(root ? root->first->first->text : NULL, "one two", "two lines in single quotes");
+    tap_text(root ? root->first->first->next->text : NULL, "'", "one quote");
+    root = parse("a: |\nb:\n  - |\n   c\n  - >-\n    d\n    e\n", &e);
+    tap_check(root && !root->first->text[0] && yaml_get(root, "b") &&
+                  strcmp(yaml_get(root, "b")->first->text, "c\n") == 0 &&
+                  strcmp(yaml_get(root, "b")->first->next->text, "d e") == 0,
+              "texts behind | and >, also an empty one: %s", e.message);
+    root = parse("a:\n- b\nc:\n  d\ne: {f:\n g}\n", &e);
+    tap_check(root != NULL, "values in the next line: %s", e.message);
+    root = parse("a: what?\nb: \"\\t ? c\"\n", &e);
+    tap_text(root && yaml_get(root, "b") ? yaml_get(root, "b")->text : NULL, "\t ? c",
+             "question marks and written tabs");
     root = parse("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]", &e);
     tap_check(root != NULL, "nested as deep as is allowed");
 }
@@ -82,11 +99,23 @@ static void test_refusals(void)
     static const struct {
         const char *text, *message;
     } rows[] = {
-        {"a: 1\n\tb: 2\n", "f:2:1: a tab as indentation"},
-        {"a:\n\t- b\n", "f:2:1: a tab as indentation"},
-        {"a: {b: c,\n  \td: e}\n", "f:2:3: a tab as indentation"},
+        {"a: 1\n\tb: 2\n", "f:2:1: a tab (take blanks, or \\t in double quotes)"},
+        {"a:\n\t- b\n", "f:2:1: a tab (take blanks, or \\t in double quotes)"},
+        {"a: {b: c,\n  \td: e}\n", "f:2:3: a tab (take blanks, or \\t in double quotes)"},
         {"a: 1\nb: 2\na: 3\n", "f:3:1: 'a' is already given in line 1"},
         {"x: {y: 1, 'y': 2}\n", "f:1:11: 'y' is already given in line 1"},
+        {"a:\n  - |\n  - b\n", "f:3:1: no text behind | or > (check the indentation)"},
+        {"a:\n  b:\n  c\n", "f:3:3: not deeper than what it belongs to"},
+        {"a:\nb\n", "f:2:1: not deeper than what it belongs to"},
+        {"a: |\n  b\n   \n  c\n", "f:2:1: a line of blanks only in a text behind | or >"},
+        {"a: >\n  b\n    c\n", "f:2:1: a deeper line in a text behind > (take |)"},
+        {"a: \"b\\\n  c\"\n",
+         "f:1:4: an escape in a quoted text of several lines (write it in one)"},
+        {"a:\n  -\n  b\n", "f:3:3: not deeper than what it belongs to"},
+        {"[a]: b\n", "f:1:1: a key must be a word"},
+        {"- ? a\n", "f:1:3: keys with a ? are not taken"},
+        {"a: b\t# c\n", "f:1:5: a tab (take blanks, or \\t in double quotes)"},
+        {"a: |\n  b\n\n\n\n\n  c\n", "f:2:1: more than three empty lines in a text"},
         {"a: &x 1\n", "f:1:4: anchors (&name) are not taken"},
         {"a: &x {b: c}\n", "f:1:4: anchors (&name) are not taken"},
         {"a: *x\n", "f:1:4: aliases (*name) are not taken"},
@@ -98,8 +127,9 @@ static void test_refusals(void)
         {"--- a\n--- b\n", "f:2:5: a second document starts here"},
         {"%YAML 1.1\n---\na: 1\n", "f:1:1: directives are not taken"},
         {"a: \"\\0\"\n", "f:1:4: a NUL in a text"},
+        {"a: 'it''s\n  b'\n", "f:1:4: quotes in a text of several lines (put it in double quotes)"},
         {"\"\": a\n", "f:1:1: a key must not be empty"},
-        {"? [a]\n: b\n", "f:1:3: a key must be a word"},
+        {"? [a]\n: b\n", "f:1:1: keys with a ? are not taken"},
         {"[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "f:1:17: nested deeper than 16"},
         {"a: \xFF\n", "f:1:4: not UTF-8 (byte 0xFF)"},
         {"a: b\nc: \xC3\n", "f:2:4: not UTF-8 (byte 0xC3)"},
