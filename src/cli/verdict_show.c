@@ -14,8 +14,13 @@ enum { LINE_MAX_SHOWN = 160, CONTEXT = 40 };
 static void append_safe(struct buf *out, const char *bytes, size_t len, bool ascii_only)
 {
     struct escape state = {.ascii_only = ascii_only};
+    size_t from = out->len;
     escape_append(&state, bytes, len, out);
     escape_finish(&state, out);
+    for (size_t i = from; i < out->len; i++) { /* a tab would move the marks below */
+        if (out->data[i] == '\t')
+            out->data[i] = ' ';
+    }
 }
 
 /* Columns that safe text takes: one a character, which is near enough for a line below it. */

@@ -65,6 +65,7 @@ int engine_decider(struct arena *arena, const struct policy_request *request,
         .cwd = workspace->cwd,
         .real_path = facts_real_path,
         .exists = facts_exists,
+        .is_directory = facts_is_directory,
     };
     if (fill_variables(arena, d.policy, &d.host) < 0)
         return err_set(e, -ENOMEM, "out of memory");

@@ -1,4 +1,5 @@
 /* Acts: a command line, wherever it comes from, becomes one, and what it runs becomes more. */
+#include "base/path.h"
 #include "facts/internal.h"
 
 struct act *act_add(struct walk *w, const struct fact_word *words, size_t count,
@@ -30,11 +31,14 @@ void act_paths(struct act *act, struct fact_path *paths)
         enum effect effect;
     } effects[] = {
         {PATH_READ, EFFECT_READS}, {PATH_WRITE, EFFECT_WRITES}, {PATH_DELETE, EFFECT_DELETES}};
-    struct fact_path **last = &act->paths;
-    while (*last)
-        last = &(*last)->next;
-    *last = paths;
+    if (!paths)
+        return;
+    if (act->last_path)
+        act->last_path->next = paths;
+    else
+        act->paths = paths;
     for (; paths; paths = paths->next) {
+        act->last_path = paths;
         for (size_t i = 0; !paths->loose && i < 3; i++) {
             if (paths->mode & effects[i].mode)
                 act->effects = (uint16_t)(act->effects | effects[i].effect);
@@ -112,7 +116,29 @@ static void name_by_path(struct walk *w, struct act *act, const struct fact_word
             }
         }
     }
+    bool inside = path != NULL;
+    for (const struct fact_path *p = path; p; p = p->next)
+        inside &= p->text && path_is_below(p->text, w->host->workspace) &&
+                  (!p->real || path_is_below(p->real, w->host->workspace));
+    if (inside)
+        act->flags |= ACT_WORKSPACE;
     act_paths(act, path);
+}
+
+/* What it does to directories that a later cd counts on. */
+static void note_directories(struct walk *w, const struct act *act)
+{
+    if (strcmp(act->name, "mkdir") == 0 && !w->forks) {
+        for (const struct fact_path *p = act->paths; p; p = p->next) {
+            struct made *made = p->state == WORD_KNOWN ? arena_take(w->arena, sizeof(*made)) : NULL;
+            if (made) {
+                *made = (struct made){p->text, w->made};
+                w->made = made;
+            }
+        }
+    } else if (!act->known || (act->effects & (EFFECT_DELETES | EFFECT_RUNS))) {
+        w->removes = true;
+    }
 }
 
 static struct stream run_known(struct walk *w, struct act *act, struct stream in)
@@ -138,6 +164,7 @@ static struct stream run_known(struct walk *w, struct act *act, struct stream in
         in = apply_knowledge(w, act, in);
     w->nesting--;
     w->via = via;
+    note_directories(w, act);
     return output_of(w, act, in);
 }
 

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "facts/lang.h"
 #include "facts/special.h"
@@ -23,8 +24,7 @@ struct reading {
     bool instead, last;          /* an option stands for the first, the last operand */
     bool code_given;             /* an option or operand has what is to be run */
     bool rest;                   /* the words behind are plain data */
-    bool deletes;                /* find: -delete was met */
-    bool filters;                /* find: a test stands before */
+    bool writes;                 /* an option makes it write what it would read: sed -i */
     const struct knowledge_option *removal;
     struct words scripts; /* sed: several -e are one script */
 };
@@ -52,6 +52,10 @@ static void use_path(struct reading *r, const struct fact_word *word, unsigned m
 {
     if (word_is(word, "-") || (word->state == WORD_KNOWN && word->len == 0))
         return;
+    if (word->len && word->text[0] == '+' && special_is_pager(r->act->name)) {
+        finding_add(r->w, FINDING_OPTION, word->text, "is a command for the pager", word->span);
+        return;
+    }
     act_paths(r->act, path_make(r->w, r->base, word, mode));
     if (mode & PATH_WRITE)
         r->w->writes = true;
@@ -218,7 +222,11 @@ static void use_setting(struct reading *r, const struct fact_word *word)
                                                 ? knowledge_setting(r->act->known, word->text, len)
                                                 : NULL;
     const char *name = arena_copy(r->w->arena, word->text, len);
-    if (!known || (known->flags & MARK_ASK)) {
+    /* what is run is judged by itself; an alias without ! is another command of its own */
+    bool alias = name && strncasecmp(name, "alias.", 6) == 0 && !(equals && equals[1] == '!');
+    bool runs =
+        known && (known->role == ROLE_SHELL || known->role == ROLE_PROGRAM) && equals && !alias;
+    if (!known || ((known->flags & MARK_ASK) && !runs)) {
         finding_add(r->w, FINDING_OPTION, name ? name : "a setting",
                     "is set for this command, and may make it run something", word->span);
         return;
@@ -289,7 +297,7 @@ static void use_role(struct reading *r, const struct fact_word *word, enum role 
     case ROLE_COUNT:
         break;
     case ROLE_READ:
-        use_path(r, word, PATH_READ);
+        use_path(r, word, r->writes ? PATH_READ | PATH_WRITE : PATH_READ);
         break;
     case ROLE_WRITE:
         use_path(r, word, PATH_WRITE);
@@ -301,7 +309,9 @@ static void use_role(struct reading *r, const struct fact_word *word, enum role 
         use_path(r, word, PATH_READ | PATH_DELETE);
         break;
     case ROLE_ENTER:
-        act_paths(r->act, path_make(w, r->base, word, PATH_ENTER));
+        act_paths(r->act,
+                  path_make(w, r->base, word,
+                            special_unpacks(r->act) ? PATH_ENTER | PATH_WRITE : PATH_ENTER));
         special_enter(w, r->act, word, r->base);
         r->base = path_enter(w, r->base, word);
         break;
@@ -374,6 +384,8 @@ static void met_option(struct reading *r, const struct knowledge_option *option)
     r->instead |= (option->flags & MARK_INSTEAD) != 0;
     r->last |= (option->flags & MARK_LAST) != 0;
     r->rest |= (option->flags & MARK_REST) != 0;
+    r->writes |= (option->flags & MARK_ASK) && (option->effects & EFFECT_WRITES) &&
+                 (option->role == ROLE_FLAG || (option->flags & MARK_OPTIONAL));
     if (option->as)
         r->removal = option;
 }
@@ -395,7 +407,12 @@ static size_t use_until(struct reading *r, size_t i)
         end < r->act->word_count && !word_is(&r->act->words[end], ";") &&
         !(word_is(&r->act->words[end], "+") && end > i && word_is(&r->act->words[end - 1], "{}")))
         end++;
+    const struct place *cwd = r->w->cwd;
+    const char *option = r->act->words[i - 1].text;
+    if (strstr(option, "dir")) /* -execdir: where the file is */
+        r->w->cwd = NULL;
     special_found_files(r->w, r->act, r->act->words + i, end - i, r->in);
+    r->w->cwd = cwd;
     return end + 1;
 }
 
@@ -409,7 +426,10 @@ static size_t use_value(struct reading *r, const struct knowledge_option *option
         return use_until(r, i);
     if (option->role == ROLE_ARGV) {
         struct act *inner = NULL;
+        const struct place *cwd = r->w->cwd;
+        r->w->cwd = r->base;
         special_run(r->w, r->act->words + i, r->act->word_count - i, r->act->span, r->in, &inner);
+        r->w->cwd = cwd;
         return r->act->word_count;
     }
     if (attached) {
@@ -423,6 +443,15 @@ static size_t use_value(struct reading *r, const struct knowledge_option *option
     return i + 1;
 }
 
+/* Of a command that runs another: its value may be what looks like the command. */
+static void unknown_option(struct reading *r, const struct fact_word *word)
+{
+    bool digits = is_number(word->text + 1, word->len - 1); /* nice -5 */
+    if (r->act->known->kind == KIND_WRAPPER && !digits)
+        finding_add(r->w, FINDING_OPTION, r->act->name, "has an option that is not known",
+                    word->span);
+}
+
 /* --name, --name=VALUE, -name; of a word that is not wholly known the name at least. */
 static size_t long_option(struct reading *r, size_t i)
 {
@@ -430,8 +459,10 @@ static size_t long_option(struct reading *r, size_t i)
     const char *equals = memchr(word->text, '=', word->len);
     size_t len = equals ? (size_t)(equals - word->text) : word->len;
     const struct knowledge_option *option = find_option(r, word->text, len);
-    if (!option)
+    if (!option) {
+        unknown_option(r, word);
         return i + 1;
+    }
     met_option(r, option);
     struct fact_word value = equals ? part_of(word, len + 1) : (struct fact_word){0};
     return use_value(r, option, equals ? &value : NULL, i + 1);
@@ -445,8 +476,10 @@ static size_t short_options(struct reading *r, size_t i, size_t from)
     for (size_t k = from; k < word->len; k++) {
         char name[3] = {'-', word->text[k], '\0'};
         const struct knowledge_option *option = find_option(r, name, 2);
-        if (!option)
+        if (!option) {
+            unknown_option(r, word);
             continue;
+        }
         met_option(r, option);
         if (option->role == ROLE_FLAG)
             continue;
@@ -495,7 +528,8 @@ static void check_hidden_option(struct reading *r, const struct fact_word *word)
 {
     if (!has_sharp_options(r->command) && !has_sharp_options(r->outer))
         return;
-    bool dash = word->len && word->text[0] == '-';
+    bool dash = word->len && (word->text[0] == '-' ||
+                              (word->state == WORD_PATTERN && memchr("[?", word->text[0], 2)));
     bool open = word->len == 0 && word->state == WORD_UNKNOWN && word->source > SOURCE_FILES;
     /* -n"$x" has its letters before; only the value is unknown */
     if (dash && word->state == WORD_UNKNOWN && word->len >= 2 && !word->many) {
@@ -505,7 +539,7 @@ static void check_hidden_option(struct reading *r, const struct fact_word *word)
     }
     if (dash || open)
         finding_add(r->w, FINDING_OPTION, r->act->name,
-                    "gets a word that is not known here and may be an option that does more",
+                    "gets a word that is not known here and may be an option; put -- before it",
                     word->span);
 }
 
@@ -627,6 +661,8 @@ static void use_operands(struct reading *r)
     }
     size_t count = all->count - skip;
     const struct fact_word *words = all->items + skip;
+    if (strcmp(r->act->name, "ln") == 0 && count > 1)
+        r->base = special_link_base(r->w, r->act, &words[count - 1], r->base);
     for (size_t i = 0; i < count; i++) {
         if (r->rest && r->instead) /* bash -c TEXT NAME ARGS */
             break;
@@ -639,17 +675,24 @@ static void use_operands(struct reading *r)
             note(r, &r->asked, words[i].text);
         if (operand->role == ROLE_ARGV) {
             r->code_given = true;
+            const struct place *cwd = r->w->cwd;
+            r->w->cwd = r->base; /* env -C */
             special_argv(r->w, r->act, words + i, count - i, r->in);
+            r->w->cwd = cwd;
             break;
         }
+        /* words that are joined to one text; hyperfine's are texts each */
         if (operand->role == ROLE_EVAL || (operand->role == ROLE_SHELL && operand->repeat &&
-                                           strcmp(r->act->name, "watch") == 0)) {
+                                           strcmp(r->act->name, "hyperfine") != 0)) {
             size_t joined = operand->repeat ? count - i : 1;
             struct fact_word text = special_join(r->w, words + i, joined);
-            if (operand->role == ROLE_EVAL && strcmp(r->act->name, "eval") == 0)
+            if (operand->role == ROLE_EVAL && strcmp(r->act->name, "eval") == 0) {
+                if (text.state == WORD_KNOWN)
+                    r->act->flags |= ACT_TRANSPARENT;
                 inner_text(r->w, &text, DIALECT_BASH, false);
-            else
+            } else {
                 use_role(r, &text, operand->role);
+            }
             i += joined - 1;
             continue;
         }
@@ -713,10 +756,13 @@ static void read_words(struct reading *r)
         if (r->command->subcommand_count && !(named && !r->act->sub)) {
             bool deeper = r->act->sub != NULL;
             const struct knowledge *before = r->command;
+            size_t first = act->first_operand;
             if (!deeper || knowledge_subcommand(before, word->text, word->len)) {
                 enter_subcommand(r, i);
-                if (deeper) /* docker image rm: the first one names it */
-                    act->first_operand = act->first_operand - 1;
+                if (deeper) { /* git remote add: the first one names it */
+                    act->second_name = i;
+                    act->first_operand = first;
+                }
                 named = true;
                 if (r->command != before) {
                     i++;
@@ -741,8 +787,28 @@ static void use_stdin(struct reading *r)
     check_code_stream(r);
 }
 
+/* -j$(nproc): which option it is does not depend on the number. */
+static void fill_options(struct walk *w, struct act *act)
+{
+    struct fact_word *copy = NULL;
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (act->words[i].state != WORD_PATTERN || act->words[i].source != SOURCE_NUMBER ||
+            act->words[i].text[0] != '-')
+            continue;
+        if (!copy) {
+            copy = arena_alloc_array(w->arena, act->word_count, sizeof(*copy));
+            if (!copy)
+                return;
+            memcpy(copy, act->words, act->word_count * sizeof(*copy));
+            act->words = copy;
+        }
+        copy[i] = special_fill_numbers(w, &copy[i]);
+    }
+}
+
 struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
 {
+    fill_options(w, act);
     struct reading r = {.w = w, .act = act, .command = act->known, .base = w->cwd, .in = in};
     if (!act->known) {
         for (size_t i = 1; i < act->word_count; i++)
@@ -765,7 +831,7 @@ struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
     act->option_count = r.options.count;
     act->asked = names_of(w, &r.asked);
     act->asked_count = r.asked.count;
-    if (act->known->kind == KIND_WRAPPER && !r.code_given)
+    if (act->known->kind == KIND_WRAPPER && !r.code_given && strcmp(act->name, "xargs") != 0)
         act->flags &= ~(unsigned)ACT_TRANSPARENT;
     return in;
 }

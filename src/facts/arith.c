@@ -74,7 +74,7 @@ static void check_variable(struct walk *w, const char *name, size_t len, struct 
     }
     if (!value->len || is_number(value->text, value->len))
         return;
-    if (depth == VALUES_DEEP)
+    if (depth == VALUES_DEEP || ++w->expressions > EXPRESSIONS_MAX)
         not_plain(w, name, len, span);
     else
         check_text(w, value->text, value->len, span, depth + 1, true);

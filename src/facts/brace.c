@@ -35,6 +35,16 @@ bool brace_has(const struct shell_word *word)
     return false;
 }
 
+bool brace_joins(const struct shell_word *word)
+{
+    for (const struct shell_part *part = word->parts; part; part = part->next) {
+        if (part->kind == SHELL_PARAM && part->next && part->next->kind == SHELL_TEXT &&
+            (part->param->bare || part->next->text.bytes[0] == '{'))
+            return true;
+    }
+    return false;
+}
+
 static bool is_letter(const struct atom *atom, char letter)
 {
     return !atom->part && atom->letter == letter;

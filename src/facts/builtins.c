@@ -28,6 +28,18 @@ static size_t first_operand(const struct act *act)
     return i;
 }
 
+/* A directory now, or made by the text, and nothing before could have removed it. */
+static bool is_there(const struct walk *w, const char *path)
+{
+    if (w->removes)
+        return false;
+    for (const struct made *made = w->made; made; made = made->next) {
+        if (strcmp(made->path, path) == 0)
+            return true;
+    }
+    return w->host->is_directory && w->host->is_directory(w->host->user, path);
+}
+
 static void enter(struct walk *w, struct act *act, const struct fact_word *word)
 {
     struct value cdpath = state_value(w, "CDPATH", 6);
@@ -38,7 +50,17 @@ static void enter(struct walk *w, struct act *act, const struct fact_word *word)
         if (p->real && strcmp(p->real, p->text) != 0)
             place = state_either(w, place, state_place(w, p->real));
     }
+    w->visited = w->visited ? state_either(w, w->visited, w->cwd) : w->cwd;
     w->cwd = cdpath.state == WORD_KNOWN && !cdpath.set ? place : NULL;
+    w->entered_surely = w->cwd && !w->cwd->next && is_there(w, w->cwd->path);
+}
+
+/* Some directory where the shell was before: cd -, popd. */
+static void enter_again(struct walk *w)
+{
+    w->cwd = w->visited ? state_either(w, w->visited, w->cwd) : NULL;
+    w->visited = w->cwd;
+    w->entered_surely = false;
 }
 
 static bool run_cd(struct walk *w, struct act *act, struct stream in)
@@ -55,14 +77,14 @@ static bool run_cd(struct walk *w, struct act *act, struct stream in)
         if (act->name[0] == 'c')
             enter(w, act, &word);
         else
-            w->cwd = NULL;
+            enter_again(w);
         return true;
     }
     const struct fact_word *word = &act->words[i];
     bool stack = act->name[0] != 'c' && word->state == WORD_KNOWN &&
                  (word->text[0] == '+' || word->text[0] == '-');
     if (word_is(word, "-") || stack)
-        w->cwd = NULL;
+        enter_again(w);
     else
         enter(w, act, word);
     return true;
@@ -72,7 +94,7 @@ static bool run_popd(struct walk *w, struct act *act, struct stream in)
 {
     (void)act;
     (void)in;
-    w->cwd = NULL;
+    enter_again(w);
     return true;
 }
 
@@ -179,7 +201,7 @@ static const struct {
     {"shopt", "shift_verbose", NULL},
     {"shopt", "globstar", NULL},
     {"shopt", "nullglob", NULL},
-    {"shopt", "failglob", NULL},
+    {"shopt", "failglob", "lets a pattern without a match end the line"},
     {"shopt", "nocaseglob", "lets patterns match more files"},
     {"shopt", "nocasematch", NULL},
     {"shopt", "inherit_errexit", NULL},
@@ -290,7 +312,8 @@ static bool run_read(struct walk *w, struct act *act, struct stream in)
     bool array = strcmp(act->name, "read") != 0;
     const char *valued = array ? "dnOsucC" : "adinNptu";
     uint8_t source = SOURCE_INPUT;
-    if (in.state != WORD_KNOWN && !in.none && in.source > source)
+    if (in.state != WORD_KNOWN && !in.none &&
+        (in.source > source || in.source == SOURCE_NUMBER || in.source == SOURCE_FILES))
         source = in.source;
     for (size_t i = 1; i < act->word_count; i++) {
         const struct fact_word *word = &act->words[i];

@@ -95,15 +95,10 @@ static bool is_glob_letter(char c)
 /* Where the first live glob begins, or the length. */
 static size_t first_glob(const struct field *f)
 {
+    const char *close = f->len ? memrchr(f->text, ']', f->len) : NULL;
     for (size_t i = 0; i < f->len; i++) {
-        if (!f->live[i] || !is_glob_letter(f->text[i]))
-            continue;
-        if (f->text[i] != '[')
+        if (f->live[i] && is_glob_letter(f->text[i]) && (f->text[i] != '[' || f->text + i < close))
             return i;
-        for (size_t k = i + 1; k < f->len; k++) {
-            if (f->text[k] == ']')
-                return i;
-        }
     }
     return f->len;
 }
@@ -216,6 +211,10 @@ static void append_list(struct field *f, const struct fact_word *words, size_t c
                         bool starred)
 {
     bool apart = f->out && !(quoted && starred);
+    if (!apart && count > 1 && f->w->split_odd) {
+        append_unknown(f, SOURCE_SETTINGS, false);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (i) {
             if (apart)
@@ -286,6 +285,15 @@ static void append_live(struct field *f, const struct shell_part *part, bool fir
 
 static void append_parts(struct field *f, const struct shell_part *parts, bool quoted);
 
+static bool has_quotes(const struct shell_part *parts)
+{
+    for (; parts; parts = parts->next) {
+        if (parts->kind == SHELL_QUOTED || parts->kind == SHELL_DOUBLE)
+            return true;
+    }
+    return false;
+}
+
 static void append_param(struct field *f, const struct shell_part *part, bool quoted)
 {
     const struct fact_word *words = NULL;
@@ -306,7 +314,11 @@ static void append_param(struct field *f, const struct shell_part *part, bool qu
         append_unknown(f, value.source, true);
         return;
     }
-    append_value(f, &value, quoted);
+    /* ${x:-"a b"}: what is quoted there is not split, and what is not is */
+    if (!quoted && f->out && value.state == WORD_KNOWN && has_quotes(p->operand))
+        append_unknown(f, SOURCE_VARIABLE, true);
+    else
+        append_value(f, &value, quoted);
 }
 
 static void append_output(struct field *f, const struct shell_part *part, bool quoted)
@@ -323,6 +335,8 @@ static void append_output(struct field *f, const struct shell_part *part, bool q
             append_split(f, out.text, len);
         return;
     }
+    if (out.len) /* how it starts is known */
+        append(f, out.text, out.len, false);
     append_unknown(f, out.source ? out.source : SOURCE_OUTPUT,
                    !quoted && out.source != SOURCE_NUMBER);
 }
@@ -422,6 +436,17 @@ static bool is_simple(const struct shell_word *word)
     return true;
 }
 
+/* $x$: bash does not split a word that ends in a bare $. */
+static bool ends_in_dollar(const struct shell_part *parts)
+{
+    for (const struct shell_part *part = parts; part; part = part->next) {
+        if (part != parts && !part->next &&
+            (part->kind == SHELL_TEXT || part->kind == SHELL_QUOTED) && part->text.len)
+            return part->text.bytes[part->text.len - 1] == '$';
+    }
+    return false;
+}
+
 struct expansion {
     struct words *out;
     struct shell_span span;
@@ -449,8 +474,13 @@ void expand_word(struct walk *w, const struct shell_word *word, struct words *ou
         return;
     }
     struct expansion e = {.out = out, .span = span};
-    if (brace_has(word)) {
-        if (!brace_expand(w, word, expand_parts, &e)) {
+    if (ends_in_dollar(word->parts) || brace_has(word)) {
+        if (ends_in_dollar(word->parts) || brace_joins(word)) {
+            expand_visit(w, word->parts);
+            words_add(w, out,
+                      (struct fact_word){
+                          .text = "", .source = SOURCE_VARIABLE, .many = true, .span = span});
+        } else if (!brace_expand(w, word, expand_parts, &e)) {
             finding_add(w, FINDING_BOUND, "braces", "make too many words", span);
             words_add(w, out,
                       (struct fact_word){

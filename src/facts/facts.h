@@ -89,6 +89,7 @@ enum act_flag {
     ACT_SYSTEM_PATH = 1 << 4, /* named by the path of a system directory: /usr/bin/ls */
     ACT_OTHER_PATH = 1 << 5,  /* named by another path: ./ls */
     ACT_REMOTE = 1 << 6,      /* runs on another machine */
+    ACT_WORKSPACE = 1 << 7,   /* named by a path in the workspace: ./build/app */
 };
 
 struct act {
@@ -98,13 +99,14 @@ struct act {
     const struct knowledge *known; /* NULL: nothing is known about it */
     const struct knowledge *sub;   /* its subcommand, or NULL */
     size_t first_operand;          /* index of the subcommand or the first operand in `words` */
-    const char *const *options;    /* the main spelling of each option met, in order */
+    size_t second_name;         /* index of a subcommand of the subcommand (git remote add), or 0 */
+    const char *const *options; /* the main spelling of each option met, in order */
     size_t option_count;
     const char *const *asked; /* those options that must be listed by name */
     size_t asked_count;
     uint32_t flags;   /* enum act_flag */
     uint16_t effects; /* enum effect */
-    struct fact_path *paths;
+    struct fact_path *paths, *last_path;
     const struct act *via; /* the act that runs it, or NULL */
     struct shell_span span;
     struct act *next;
@@ -166,6 +168,7 @@ struct facts_host {
     const char *(*real_path)(void *user, struct arena *arena, const char *path);
     /* Whether something is there. */
     bool (*exists)(void *user, const char *path);
+    bool (*is_directory)(void *user, const char *path);
     void *user;
 };
 
@@ -178,6 +181,7 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
 /* The real file system for `facts_host`. */
 const char *facts_real_path(void *user, struct arena *arena, const char *path);
 bool facts_exists(void *user, const char *path);
+bool facts_is_directory(void *user, const char *path);
 
 extern const char *const effect_names[]; /* by bit, ends with NULL */
 

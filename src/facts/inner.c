@@ -78,6 +78,7 @@ static void walk_text(struct walk *w, const char *text, size_t len, struct shell
         return;
     unit->span = span;
     bool sets = sites_find(w, tree, unit);
+    state_watch_ifs(w);
     const struct unit *outer = w->unit;
     w->unit = unit;
     w->nesting++;
@@ -166,7 +167,11 @@ void inner_stream(struct walk *w, const struct stream *in, enum dialect dialect,
         return;
     }
     uint8_t source = in->none ? SOURCE_INPUT : in->source;
-    finding_add(w, code_kind(source), via_name(w), "runs what comes on its standard input", span);
+    finding_add(w, code_kind(source), via_name(w),
+                source == SOURCE_DOWNLOADED ? "runs what comes from another machine"
+                : source == SOURCE_DECODED  ? "runs what another command has decoded"
+                                            : "runs what comes on its standard input",
+                span);
 }
 
 void inner_words(struct walk *w, const struct fact_word *text)

@@ -15,7 +15,8 @@ enum {
     ACTS_MAX = 1 << 18,
     PLACES_MAX = 4,        /* directories that the shell may be in */
     SAME_LOOKED_AT = 1024, /* findings that are compared with a new one */
-    LINKS_MAX = 16,        /* symbolic links that lead to each other */
+    EXPRESSIONS_MAX = 1 << 16,
+    LINKS_MAX = 16, /* symbolic links that lead to each other */
 };
 
 /* --- values and state ------------------------------------------------------------------------- */
@@ -37,6 +38,7 @@ enum variable_class {
     CLASS_STRAIGHT, /* only by plain assignments that are items of one list */
     CLASS_SEVERAL,  /* likewise, of several lists */
     CLASS_LOOP,     /* only by loops over words: known in their bodies */
+    CLASS_READ,     /* by one `read` alone: known is what kind of text it is */
     CLASS_ANY,      /* otherwise: never known */
 };
 
@@ -49,6 +51,7 @@ struct variable {
     unsigned body;                   /* in which it was set last; 0: not yet */
     unsigned loops;                  /* CLASS_LOOP: bodies of its loops that are being walked */
     bool numbers;                    /* it is only ever given numbers */
+    bool once;                       /* readonly: whatever follows does not change it */
     bool integer;                    /* declare -i: what is assigned is evaluated */
     bool keyed;                      /* declare -A: subscripts are text */
     struct value value;
@@ -86,6 +89,12 @@ struct place {
     const struct place *next;
 };
 
+/* A directory that mkdir was told to make. */
+struct made {
+    const char *path;
+    struct made *next;
+};
+
 /* A text under way: the one given, or one within it (eval, bash -c). */
 struct unit {
     bool own;                /* spans are those of the text given */
@@ -98,7 +107,8 @@ struct unit {
 struct stream {
     uint8_t state; /* WORD_KNOWN: exactly `text`; else unknown */
     uint8_t source;
-    bool none; /* nobody writes there: the caller's standard input */
+    bool none;   /* nobody writes there: the caller's standard input */
+    bool counts; /* each line starts with a number: wc FILE */
     const char *text;
     uint32_t len;
 };
@@ -132,21 +142,26 @@ struct walk {
     bool later;             /* in text that runs some other time: traps, functions never called */
     unsigned process, process_count; /* each has functions of its own */
 
-    const struct place *cwd; /* NULL: not known */
-    bool function_enters;    /* a function changes the directory */
-    bool blind;              /* the text may set any variable */
-    bool split_odd;          /* IFS may have changed */
-    bool streams_odd;        /* exec has redirected what commands read and print */
-    bool writes;             /* an act before this one writes files */
-    bool programs_only;      /* behind a wrapper: neither functions nor builtins are meant */
-    bool skip_function;      /* the next name is no function: command NAME */
-    bool plain_shell;        /* in text for sh */
-    unsigned forks;          /* branches, loops, functions, subshells around this place */
-    bool text_sets;          /* the last text within changes the shell's state */
+    const struct place *cwd;     /* NULL: not known */
+    bool entered_surely;         /* the last cd was into a directory that is there */
+    const struct place *visited; /* every directory so far: where cd - and popd lead */
+    struct made *made;           /* directories that the text makes */
+    bool removes;                /* something before may have removed files */
+    bool function_enters;        /* a function changes the directory */
+    bool blind;                  /* the text may set any variable */
+    bool split_odd;              /* IFS may have changed */
+    bool streams_odd;            /* exec has redirected what commands read and print */
+    bool writes;                 /* an act before this one writes files */
+    bool programs_only;          /* behind a wrapper: neither functions nor builtins are meant */
+    bool skip_function;          /* the next name is no function: command NAME */
+    bool plain_shell;            /* in text for sh */
+    unsigned forks;              /* branches, loops, functions, subshells around this place */
+    bool text_sets;              /* the last text within changes the shell's state */
 
     unsigned nesting;
     unsigned rounds, calls;
     size_t texts_bytes;
+    size_t expressions; /* values that were evaluated as expressions */
     bool bound_told;
 };
 
@@ -156,6 +171,10 @@ struct variable *state_variable(struct walk *w, const char *name, size_t len);
 struct value state_value(struct walk *w, const char *name, size_t len);
 void state_set(struct walk *w, const char *name, size_t len, struct value value);
 void state_forget(struct walk *w, const char *name, size_t len, enum word_source source);
+/* A variable of bash's own that cannot be set. */
+bool state_is_read_only(const char *name, size_t len);
+/* Where the text sets IFS, words end where nobody knows, in all of it. */
+void state_watch_ifs(struct walk *w);
 void state_classify(struct walk *w, const char *name, size_t len, enum variable_class class,
                     const struct shell_list *region, bool number);
 /* $1, $2 …: a list, or not known. */
@@ -217,6 +236,8 @@ void expand_visit(struct walk *w, const struct shell_part *parts);
 
 /* brace.c: the sequences of parts that {…} makes of a word; false: too many. */
 bool brace_has(const struct shell_word *word);
+/* $x{y,z}: braces come first, and make other names. */
+bool brace_joins(const struct shell_word *word);
 bool brace_expand(struct walk *w, const struct shell_word *word,
                   void (*each)(struct walk *w, const struct shell_part *parts, void *user),
                   void *user);

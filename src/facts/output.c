@@ -40,6 +40,8 @@ static size_t unescape(const char *text, size_t len, bool zero_octal, struct buf
     if (len < 2)
         return 0;
     for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
+        if (zero_octal && (text[1] == '"' || text[1] == '\''))
+            return 0; /* printf's format alone knows these */
         if (text[1] == plain[i][0]) {
             buf_append_byte(out, plain[i][1]);
             return 2;
@@ -227,38 +229,172 @@ static bool is_one_of(const char *name, const char *const *list, size_t count)
     return false;
 }
 
+static bool has_word(const struct act *act, const char *text)
+{
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (word_is(&act->words[i], text))
+            return true;
+    }
+    return false;
+}
+
+static bool all_known(const struct act *act)
+{
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (act->words[i].state != WORD_KNOWN || act->words[i].many)
+            return false;
+    }
+    return true;
+}
+
+/* date +%Y-%m-%d: digits and what stands between them. */
+static bool is_date_format(const struct fact_word *word)
+{
+    if (word->state != WORD_KNOWN || word->len < 3 || word->text[0] != '+')
+        return false;
+    for (size_t i = 1; i < word->len; i++) {
+        if (word->text[i] == '%' && i + 1 < word->len &&
+            strchr("YmdHMSsNFTjuVy", word->text[i + 1]))
+            i++;
+        else if (!strchr("-:.", word->text[i]))
+            return false;
+    }
+    return true;
+}
+
+/* grep -c of one file, or of what flows in. */
+static bool counts_matches(const struct act *act)
+{
+    size_t files = 0;
+    bool count = false, named = false;
+    for (size_t i = 1; i < act->word_count; i++) {
+        const char *text = act->words[i].text;
+        if (text[0] != '-') {
+            files++;
+        } else if (text[1] != '-') {
+            count |= strchr(text, 'c') != NULL;
+            named |= strpbrk(text, "rRHe") != NULL;
+        } else {
+            count |= strcmp(text, "--count") == 0;
+            named |= strcmp(text, "--count") != 0;
+        }
+    }
+    return count && !named && files <= 2;
+}
+
 /* Programs that print nothing but a number when they are called this way. */
 static bool prints_number(const struct act *act, const struct stream *in)
 {
-    (void)in;
+    const struct fact_word *last = &act->words[act->word_count - 1];
     if (act->known && (act->known->flags & KNOWN_NUMBER))
         return true;
+    if (!all_known(act))
+        return false;
     if (strcmp(act->name, "wc") == 0)
         return !has_operands(act) && act->word_count == 2;
-    if (strcmp(act->name, "date") == 0) {
-        const struct fact_word *last = &act->words[act->word_count - 1];
-        return word_is(last, "+%s") || word_is(last, "+%Y") || word_is(last, "+%s%N");
-    }
-    if (strcmp(act->name, "grep") == 0) {
-        size_t files = 0;
-        bool count = false, recursive = false;
+    if (strcmp(act->name, "date") == 0)
+        return is_date_format(last);
+    if (strcmp(act->name, "grep") == 0)
+        return counts_matches(act);
+    if (strcmp(act->name, "seq") == 0)
+        return !has_word(act, "-f") && !has_word(act, "-s") && act->words[1].text[0] != '-';
+    if (strcmp(act->name, "stat") == 0)
+        return has_word(act, "-c%s") || (has_word(act, "-c") && has_word(act, "%s"));
+    if (strcmp(act->name, "git") == 0)
+        return has_word(act, "rev-list") && has_word(act, "--count");
+    if (strcmp(act->name, "jq") == 0)
+        return has_word(act, "length");
+    if (strcmp(act->name, "expr") == 0) {
         for (size_t i = 1; i < act->word_count; i++) {
-            const struct fact_word *word = &act->words[i];
-            if (word->state != WORD_KNOWN || word->many)
+            if (!is_number(act->words[i].text, act->words[i].len) &&
+                !(act->words[i].len == 1 && strchr("+-*/%", act->words[i].text[0])))
                 return false;
-            if (word->text[0] != '-') {
-                files++;
-            } else if (word->text[1] != '-') {
-                count |= strchr(word->text, 'c') != NULL;
-                recursive |= strpbrk(word->text, "rRH") != NULL;
-            } else {
-                count |= word_is(word, "--count");
-                recursive |= !word_is(word, "--count");
-            }
         }
-        return count && !recursive && files <= 2;
+        return true;
+    }
+    if (strcmp(act->name, "sed") == 0)
+        return has_word(act, "-n") && has_word(act, "$=");
+    bool numbers = in->state != WORD_KNOWN && in->source == SOURCE_NUMBER && !in->none;
+    if (strcmp(act->name, "cut") == 0 && in->counts)
+        return has_word(act, "-f1") &&
+               (act->word_count == 2 || has_word(act, "-d:") || has_word(act, "-d "));
+    if (strcmp(act->name, "tr") == 0)
+        return numbers && has_word(act, "-d");
+    if (strcmp(act->name, "head") == 0 || strcmp(act->name, "tail") == 0 ||
+        strcmp(act->name, "cut") == 0 || strcmp(act->name, "sort") == 0)
+        return numbers && !has_operands(act);
+    if (strcmp(act->name, "awk") == 0)
+        return ((numbers || in->counts) && act->word_count == 2 &&
+                (word_is(last, "{print $1}") || word_is(last, "{ print $1 }"))) ||
+               has_word(act, "END{print NR}") || has_word(act, "END {print NR}") ||
+               has_word(act, "END { print NR }");
+    return false;
+}
+
+/* Names of files, of commits and branches: never options. */
+static bool prints_names(const struct act *act)
+{
+    static const char *const listers[] = {"find", "ls", "fd", "fdfind", "realpath", "pwd", "which"};
+    static const char *const subcommands[] = {"ls-files",     "rev-parse", "merge-base",
+                                              "rev-list",     "describe",  "symbolic-ref",
+                                              "for-each-ref", "branch",    "hash-object"};
+    if (is_one_of(act->name, listers, sizeof(listers) / sizeof(*listers)))
+        return !has_word(act, "-printf");
+    if (strcmp(act->name, "git") == 0) {
+        for (size_t i = 0; i < sizeof(subcommands) / sizeof(*subcommands); i++) {
+            if (has_word(act, subcommands[i]))
+                return true;
+        }
+        return has_word(act, "--name-only") || has_word(act, "--show-current") ||
+               has_word(act, "--format=%H") || has_word(act, "--format=%h");
+    }
+    if (strcmp(act->name, "rg") == 0 || strcmp(act->name, "grep") == 0) {
+        for (size_t i = 1; i < act->word_count; i++) {
+            const char *text = act->words[i].text;
+            if (strcmp(text, "--files") == 0 || strcmp(text, "--files-with-matches") == 0 ||
+                (text[0] == '-' && text[1] != '-' && strpbrk(text, "lL")))
+                return true;
+        }
     }
     return false;
+}
+
+/* The top of the repository, where that is the workspace. */
+static bool is_toplevel(struct walk *w, const struct act *act)
+{
+    char *marker = arena_format(w->arena, "%s/.git", w->host->workspace);
+    return act->word_count == 3 && strcmp(act->name, "git") == 0 && has_word(act, "rev-parse") &&
+           has_word(act, "--show-toplevel") && marker && w->host->exists &&
+           w->host->exists(w->host->user, marker);
+}
+
+/* mktemp: below the directory for temporary files, which is the box's own. */
+static struct stream below_tmp(struct walk *w, const struct act *act)
+{
+    const struct variable *v = state_variable(w, "TMPDIR", 6);
+    bool plain = v && v->class == CLASS_NONE && !w->blind && all_known(act);
+    for (size_t i = 1; i < act->word_count; i++)
+        plain &= word_is(&act->words[i], "-d") || word_is(&act->words[i], "-u") ||
+                 word_is(&act->words[i], "-q");
+    return (struct stream){
+        .source = SOURCE_FILES, .text = plain ? "/tmp/" : "", .len = plain ? 5 : 0};
+}
+
+/* dirname and basename of a known path. */
+static struct stream part_of_path(struct walk *w, const struct fact_word *word, bool directory)
+{
+    size_t len = word->len;
+    while (len > 1 && word->text[len - 1] == '/')
+        len--;
+    const char *slash = memrchr(word->text, '/', len);
+    size_t at = slash ? (size_t)(slash - word->text) : 0;
+    const char *text = directory ? slash ? word->text : "." : slash ? slash + 1 : word->text;
+    size_t size = directory ? slash ? (at ? at : 1) : 1 : slash ? len - at - 1 : len;
+    while (directory && size > 1 && text[size - 1] == '/')
+        size--;
+    const char *copy = len > 1 ? arena_copy(w->arena, text, size) : NULL;
+    return copy ? (struct stream){.state = WORD_KNOWN, .text = copy, .len = (uint32_t)size}
+                : from(SOURCE_OUTPUT);
 }
 
 struct stream output_of(struct walk *w, const struct act *act, struct stream in)
@@ -278,6 +414,26 @@ struct stream output_of(struct walk *w, const struct act *act, struct stream in)
         return in;
     if (prints_number(act, &in))
         return from(SOURCE_NUMBER);
+    if ((strcmp(act->name, "dirname") == 0 || strcmp(act->name, "basename") == 0) &&
+        act->word_count == 2 && all_known(act) && act->words[1].text[0] != '-')
+        return part_of_path(w, &act->words[1], act->name[0] == 'd');
+    if (is_toplevel(w, act))
+        return (struct stream){.state = WORD_KNOWN,
+                               .text = w->host->workspace,
+                               .len = (uint32_t)strlen(w->host->workspace)};
+    if (strcmp(act->name, "mktemp") == 0)
+        return below_tmp(w, act);
+    if (prints_names(act) && source <= SOURCE_OUTPUT)
+        return from(SOURCE_FILES);
+    static const char *const keeping[] = {"head", "tail", "sort", "uniq", "grep", "tac", "shuf"};
+    if (is_one_of(act->name, keeping, sizeof(keeping) / sizeof(*keeping)) && !in.none &&
+        in.state != WORD_KNOWN && in.source == SOURCE_FILES)
+        return from(SOURCE_FILES);
+    bool keeps_counts = in.counts && is_one_of(act->name, keeping, 3);
+    if ((strcmp(act->name, "wc") == 0 || strcmp(act->name, "du") == 0 || keeps_counts ||
+         (strcmp(act->name, "grep") == 0 && has_word(act, "-n") && !has_word(act, "-r"))) &&
+        source <= SOURCE_OUTPUT)
+        return (struct stream){.source = SOURCE_OUTPUT, .text = "", .counts = true};
     enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;
     if (kind == KIND_NETWORK || (act->effects & EFFECT_NETWORK))
         return from(SOURCE_DOWNLOADED);

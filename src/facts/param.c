@@ -87,6 +87,21 @@ static bool special_value(struct walk *w, const struct shell_param *p, struct va
     return false;
 }
 
+/* 3, i, $i: where these are known numbers. */
+static bool subscript_index(struct walk *w, const struct shell_part *parts, size_t *ret)
+{
+    struct value value = expand_value(w, parts);
+    if (value.state == WORD_KNOWN && is_name(value.text, value.len))
+        value = state_value(w, value.text, value.len);
+    if (value.state != WORD_KNOWN || value.list || value.len == 0 || value.len > 5 ||
+        !is_number(value.text, value.len) || value.text[0] < (value.len == 1 ? '0' : '1'))
+        return false; /* 010 is eight */
+    *ret = 0;
+    for (uint32_t i = 0; i < value.len; i++)
+        *ret = *ret * 10 + (size_t)(value.text[i] - '0');
+    return true;
+}
+
 /* A variable without or with a subscript. */
 static struct value variable_value(struct walk *w, const struct shell_param *p,
                                    const struct fact_word **ret_words, size_t *ret_count)
@@ -118,11 +133,8 @@ static struct value variable_value(struct walk *w, const struct shell_param *p,
             expand_visit(w, p->subscript);
         else
             arith_check(w, p->subscript, (struct shell_span){0});
-        if (value.list && sub && is_number(sub->bytes, sub->len) && sub->len < 6 &&
-            sub->bytes[0] >= (sub->len == 1 ? '0' : '1')) { /* 010 is eight */
-            size_t index = 0;
-            for (size_t i = 0; i < sub->len; i++)
-                index = index * 10 + (size_t)(sub->bytes[i] - '0');
+        size_t index;
+        if (value.list && subscript_index(w, p->subscript, &index)) {
             for (size_t i = 0; i < value.word_count; i++) {
                 if (value.words[i].many)
                     return value_unknown(SOURCE_VARIABLE);
@@ -348,8 +360,8 @@ static struct value indirect_value(struct walk *w, const struct shell_param *p,
 {
     if (p->op.len == 1 && (*p->op.bytes == '*' || *p->op.bytes == '@') && !p->operand)
         return value_unknown(SOURCE_VARIABLE);
-    if (p->has_subscript)
-        return value_unknown(SOURCE_VARIABLE); /* ${!a[@]}: its indices */
+    if (p->has_subscript) /* ${!a[@]}: its indices */
+        return value_unknown(value->list ? SOURCE_NUMBER : SOURCE_VARIABLE);
     if (value->state == WORD_KNOWN && is_name(value->text, value->len)) {
         struct value named = state_value(w, value->text, value->len);
         return named.list ? value_unknown(SOURCE_VARIABLE) : named;

@@ -207,3 +207,10 @@ bool facts_exists(void *user, const char *path)
     struct stat st;
     return lstat(path, &st) == 0;
 }
+
+bool facts_is_directory(void *user, const char *path)
+{
+    (void)user;
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
+}

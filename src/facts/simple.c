@@ -28,16 +28,6 @@ void variable_check(struct walk *w, const char *name, size_t len, const struct v
                     struct shell_span span, const struct fact_word *command)
 {
     span = span_of(w, span);
-    if (text_is(name, len, "IFS")) {
-        static const char *const readers[] = {"read", "mapfile", "readarray"};
-        for (size_t i = 0; command && i < 3; i++) {
-            if (word_is(command, readers[i]))
-                return;
-        }
-        w->split_odd = true;
-        finding_add(w, FINDING_VARIABLE, "IFS", "changes where words end", span);
-        return;
-    }
     if ((len >= 3 && memcmp(name, "LC_", 3) == 0) || text_is(name, len, "LANG")) {
         if (!command && !is_plain_locale(value))
             finding_add(w, FINDING_SETTING, arena_copy(w->arena, name, len),
@@ -49,12 +39,13 @@ void variable_check(struct walk *w, const char *name, size_t len, const struct v
         return;
     struct fact_word word = value_word(value, span);
     bool empty = value->state == WORD_KNOWN && value->len == 0;
+    bool needed = text_is(name, len, "PATH") || text_is(name, len, "HOME");
+    if (empty && !needed)
+        return;
     if (known->flags & MARK_ASK) {
         finding_add(w, FINDING_VARIABLE, arena_copy(w->arena, name, len), known->why, span);
         return;
     }
-    if (empty)
-        return;
     switch (known->role) {
     case ROLE_SHELL:
     case ROLE_BASH:
@@ -69,6 +60,12 @@ void variable_check(struct walk *w, const char *name, size_t len, const struct v
             inner_words(w, &word);
         else
             inner_text(w, &word, DIALECT_BASH, true);
+        break;
+    case ROLE_READ:
+    case ROLE_WRITE:
+        redirect_attach(
+            w, path_make(w, w->cwd, &word, known->role == ROLE_READ ? PATH_READ : PATH_WRITE),
+            span);
         break;
     default:
         break;
@@ -154,7 +151,8 @@ void assign_walk(struct walk *w, const struct shell_assignment *list, bool lasti
         struct value value = assigned_value(w, a);
         struct variable *v = state_variable(w, a->name.bytes, a->name.len);
         if (v && v->integer) {
-            const struct fact_word word = value_word(&value, span_of(w, a->span));
+            struct value part = a->append ? expand_value(w, a->value.parts) : value;
+            const struct fact_word word = value_word(&part, span_of(w, a->span));
             arith_check_word(w, &word);
             value = value_unknown(SOURCE_NUMBER);
         }
@@ -205,13 +203,6 @@ static bool is_descriptor(const struct fact_word *word)
     return word_is(word, "-") || (is_number(word->text, len) && word->text[0] != '-');
 }
 
-static void add_path(struct fact_path **list, struct fact_path *more)
-{
-    while (*list)
-        list = &(*list)->next;
-    *list = more;
-}
-
 /* Files whose names other commands take for options. */
 static void check_created(struct walk *w, const struct fact_word *word)
 {
@@ -225,7 +216,7 @@ static void check_created(struct walk *w, const struct fact_word *word)
 struct fact_path *redirect_walk(struct walk *w, const struct shell_redirect *redirects,
                                 struct stream *in)
 {
-    struct fact_path *paths = NULL;
+    struct fact_path *paths = NULL, **last = &paths;
     for (const struct shell_redirect *r = redirects; r; r = r->next) {
         if (r->fd_name.len) {
             const char *copy = arena_copy(w->arena, r->fd_name.bytes, r->fd_name.len);
@@ -284,7 +275,11 @@ struct fact_path *redirect_walk(struct walk *w, const struct shell_redirect *red
             check_created(w, &target);
             w->writes |= !word_is(&target, "/dev/null");
         }
-        add_path(&paths, path_make(w, w->cwd, &target, mode));
+        bool pipe = target.state == WORD_UNKNOWN && strcmp(target.text, "/dev/fd/") == 0;
+        if (!pipe) /* > >(…) */
+            *last = path_make(w, w->cwd, &target, mode);
+        while (*last)
+            last = &(*last)->next;
     }
     return paths;
 }
@@ -306,8 +301,8 @@ void redirect_attach(struct walk *w, struct fact_path *paths, struct shell_span 
 static bool prints_elsewhere(const struct shell_redirect *redirects)
 {
     for (const struct shell_redirect *r = redirects; r; r = r->next) {
-        if (r->fd == 1 || r->fd_name.len || r->kind == SHELL_REDIRECT_ALL ||
-            r->kind == SHELL_REDIRECT_ALL_APPEND)
+        /* any other may fail, and nothing is printed */
+        if (r->fd == 1 || (r->kind != SHELL_REDIRECT_STRING && r->kind != SHELL_REDIRECT_DOCUMENT))
             return true;
     }
     return false;
@@ -332,6 +327,8 @@ struct stream simple_walk(struct walk *w, const struct shell_command *c, struct 
         act_paths(act, paths);
     else
         redirect_attach(w, paths, c->span);
+    if (c->redirects) /* one may fail */
+        w->entered_surely = false;
     if (c->redirects && word_is(&words.items[0], "exec"))
         w->streams_odd = true;
     if (out.state == WORD_KNOWN && (w->streams_odd || prints_elsewhere(c->redirects)))

@@ -6,7 +6,11 @@
 
 struct finder {
     struct walk *w;
-    bool sets;         /* anything was found */
+    bool sets;          /* anything was found */
+    unsigned functions; /* around this place */
+    bool risky;         /* met something that can end the line that it stands in */
+    bool has_functions;
+    const struct shell_list *main;
     uint32_t *entered; /* where the directory changes */
     size_t entered_count, entered_capacity;
 };
@@ -74,10 +78,12 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
             add_parts(f, part->parts);
             break;
         case SHELL_ARITH:
+            f->risky = true;
             add_expression(f, part->parts);
             break;
         case SHELL_PARAM: {
             const struct shell_param *p = part->param;
+            f->risky |= p->op.len || p->indirect || p->has_subscript || p->bad;
             if (p->op.len && p->op.bytes[p->op.len - 1] == '=') {
                 if (p->indirect)
                     add_any_name(f);
@@ -153,15 +159,16 @@ static const struct shell_text *literal(const struct shell_word *word)
 }
 
 /* The name that a word sets: `skip` letters of an option stand before it. */
-static void add_name_at(struct finder *f, const struct shell_text *text, uint32_t skip)
+static void add_name_at(struct finder *f, const struct shell_text *text, uint32_t skip,
+                        enum variable_class class)
 {
     uint32_t len = 0;
     while (skip + len < text->len && is_name(text->bytes + skip, len + 1))
         len++;
-    add(f, (struct shell_text){text->bytes + skip, len}, CLASS_ANY, NULL, false);
+    add(f, (struct shell_text){text->bytes + skip, len}, class, NULL, false);
 }
 
-static void add_names(struct finder *f, const struct shell_word *words)
+static void add_names(struct finder *f, const struct shell_word *words, enum variable_class class)
 {
     for (const struct shell_word *word = words; word; word = word->next) {
         const struct shell_part *part = word->parts;
@@ -171,14 +178,15 @@ static void add_names(struct finder *f, const struct shell_word *words)
         if (part->kind != SHELL_TEXT && part->kind != SHELL_QUOTED) {
             if (part->kind == SHELL_DOUBLE && part->parts && part->parts->kind != SHELL_PARAM &&
                 part->parts->kind != SHELL_COMMAND)
-                add_name_at(f, &part->parts->text, 0);
+                add_name_at(f, &part->parts->text, 0, CLASS_ANY);
             else
                 add_any_name(f); /* nobody knows which */
             continue;
         }
-        add_name_at(f, &part->text, 0);
+        bool plain = !part->next && is_name(part->text.bytes, part->text.len);
+        add_name_at(f, &part->text, 0, plain ? class : CLASS_ANY);
         for (uint32_t i = 1; part->text.bytes[0] == '-' && i < part->text.len; i++)
-            add_name_at(f, &part->text, i);
+            add_name_at(f, &part->text, i, CLASS_ANY);
         if (part->next && !memchr(part->text.bytes, '=', part->text.len) && part->text.len &&
             part->text.bytes[0] != '-' && part->next->kind != SHELL_ARRAY)
             add_any_name(f); /* a name put together */
@@ -197,7 +205,7 @@ static void add_printf(struct finder *f, const struct shell_word *words)
     if (first->len == 2 && words->next)
         one = *words->next;
     one.next = NULL;
-    add_names(f, &one);
+    add_names(f, &one, CLASS_ANY);
 }
 
 /* let x=1, let "x += 1" */
@@ -235,8 +243,10 @@ static void add_call(struct finder *f, const struct shell_word *name)
         name = name->next;
         text = name ? literal(name) : NULL;
     }
+    f->risky |= f->has_functions || !text;
     if (!text || !name)
         return; /* what it is called is asked when it is known */
+    f->risky |= text_is(text->bytes, text->len, "readonly");
     switch (setter_of(text->bytes, text->len)) {
     case SETS_NAMES:
         if (text_is(text->bytes, text->len, "printf"))
@@ -244,7 +254,8 @@ static void add_call(struct finder *f, const struct shell_word *name)
         else if (text_is(text->bytes, text->len, "let"))
             add_let(f, name->next);
         else
-            add_names(f, name->next);
+            add_names(f, name->next,
+                      text_is(text->bytes, text->len, "read") ? CLASS_READ : CLASS_ANY);
         break;
     case SETS_ANY:
         add_any_name(f);
@@ -265,18 +276,23 @@ static void add_call(struct finder *f, const struct shell_word *name)
 static bool sets_number(const struct shell_assignment *a)
 {
     const struct shell_part *part = a->value.parts;
-    if (a->append || a->has_subscript || !part || part->next)
+    if (a->append || !part || part->next)
         return false;
     return part->kind == SHELL_ARITH ||
            (part->kind == SHELL_TEXT && is_number(part->text.bytes, part->text.len));
 }
 
-/* export x=1, local x=1, as they are mostly written: no options, values that are there. */
-static bool is_plain_setting(const struct shell_word *words)
+/* export x=1, readonly x=1, as they are mostly written: no options, values that are there. */
+static bool is_plain_setting(const struct finder *f, const struct shell_word *words, bool *once)
 {
     const struct shell_text *name = literal(words);
-    if (!name ||
-        (!text_is(name->bytes, name->len, "export") && !text_is(name->bytes, name->len, "local")))
+    *once = false;
+    if (!name)
+        return false;
+    *once = text_is(name->bytes, name->len, "readonly");
+    if (!*once && !text_is(name->bytes, name->len, "export") &&
+        !text_is(name->bytes, name->len, "declare") &&
+        !(f->functions && text_is(name->bytes, name->len, "local")))
         return false;
     for (const struct shell_word *word = words->next; word; word = word->next) {
         const struct shell_part *part = word->parts;
@@ -296,6 +312,7 @@ static void add_simple(struct finder *f, const struct shell_command *command,
     if (command->redirects) /* one may fail, and then nothing is set */
         region = NULL;
     for (const struct shell_assignment *a = command->simple.assignments; a; a = a->next) {
+        f->risky |= state_is_read_only(a->name.bytes, a->name.len);
         bool plain = region && !words && !a->has_subscript;
         bool for_read = words && text_is(a->name.bytes, a->name.len, "IFS");
         if (!for_read)
@@ -308,13 +325,21 @@ static void add_simple(struct finder *f, const struct shell_command *command,
         add_parts(f, word->parts);
     if (!words)
         return;
-    if (region && !command->simple.assignments && is_plain_setting(words)) {
+    bool once;
+    if (region && !command->simple.assignments && is_plain_setting(f, words, &once)) {
         for (const struct shell_word *word = words->next; word; word = word->next) {
             const struct shell_text *text = &word->parts->text;
             const char *equals = memchr(text->bytes, '=', text->len);
-            add(f, (struct shell_text){text->bytes, (uint32_t)(equals - text->bytes)},
-                CLASS_STRAIGHT, region, false);
+            struct shell_text one = {text->bytes, (uint32_t)(equals - text->bytes)};
+            add(f, one, CLASS_STRAIGHT, region, false);
+            struct variable *v = state_variable(f->w, one.bytes, one.len);
+            if (once && v) {
+                if (v->class == CLASS_STRAIGHT && v->once)
+                    v->class = CLASS_ANY;
+                v->once = true;
+            }
         }
+        f->risky |= once;
         return;
     }
     add_call(f, words);
@@ -382,7 +407,10 @@ static void add_command(struct finder *f, const struct shell_command *command,
         }
         break;
     case SHELL_FUNCTION:
+        f->has_functions = true;
+        f->functions++;
         add_command(f, command->function.body, NULL);
+        f->functions--;
         break;
     case SHELL_COPROC:
         name = command->coproc.name ? literal(command->coproc.name) : NULL;
@@ -406,19 +434,26 @@ static void add_command(struct finder *f, const struct shell_command *command,
 
 static void add_list(struct finder *f, const struct shell_list *list)
 {
+    bool cut_short = false;
     for (const struct shell_item *item = list ? list->items : NULL; item; item = item->next) {
+        bool risky = f->risky;
+        f->risky = false;
         for (const struct shell_pipeline *p = item->pipelines; p; p = p->next) {
             bool surely = p == item->pipelines && p->commands && !p->commands->next &&
-                          item->end != SHELL_END_BACKGROUND;
+                          item->end != SHELL_END_BACKGROUND && !cut_short;
             for (const struct shell_command *c = p->commands; c; c = c->next)
                 add_command(f, c, surely ? list : NULL);
         }
+        /* An expansion that fails, or an assignment to what is read-only, ends the line of the
+         * text, and the next line runs all the same. */
+        cut_short = list == f->main && !item->line_ends && (cut_short || f->risky);
+        f->risky |= risky;
     }
 }
 
 bool sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit)
 {
-    struct finder f = {.w = w};
+    struct finder f = {.w = w, .main = tree->list};
     add_list(&f, tree->list);
     unit->entered = f.entered;
     unit->entered_count = f.entered_count;

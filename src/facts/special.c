@@ -69,7 +69,7 @@ struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *wo
  */
 
 struct shell_call {
-    bool command, from_stdin, odd;
+    bool command, from_stdin, only_reads;
     const char *odd_option;
     size_t operand; /* index of the first */
 };
@@ -123,6 +123,7 @@ static struct shell_call read_shell_call(struct walk *w, struct act *act)
             char c = word->text[k];
             call.command |= c == 'c' && word->text[0] == '-';
             call.from_stdin |= c == 's';
+            call.only_reads |= c == 'n' && word->text[0] == '-';
             if (c == 'H' && word->text[0] == '-')
                 call.odd_option = word->text;
             if ((c == 'o' || c == 'O') && i + 1 < act->word_count) {
@@ -176,6 +177,11 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
         return;
     }
     const struct fact_word *script = &act->words[call.operand];
+    if (call.only_reads) { /* bash -n */
+        act->flags |= ACT_TRANSPARENT;
+        act_paths(act, path_make(w, w->cwd, script, PATH_READ));
+        return;
+    }
     act->effects |= EFFECT_RUNS;
     act_paths(act, path_make(w, w->cwd, script, PATH_READ | PATH_RUN));
     if (script->state != WORD_KNOWN && script->source >= SOURCE_DECODED)
@@ -186,44 +192,44 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
 /* --- wrappers -----------------------------------------------------------------------------------
  */
 
-/* The string that xargs replaces, or NULL. */
-static const char *replaced_string(const struct act *act)
-{
-    for (size_t i = 1; i < act->first_operand && i < act->word_count; i++) {
-        const struct fact_word *word = &act->words[i];
-        if (word->state != WORD_KNOWN)
-            continue;
-        if (word_is(word, "-i") || word_is(word, "--replace"))
-            return "{}";
-        if (strncmp(word->text, "--replace=", 10) == 0)
-            return word->text + 10;
-        if (strncmp(word->text, "-I", 2) == 0)
-            return word->len > 2             ? word->text + 2
-                   : i + 1 < act->word_count ? act->words[i + 1].text
-                                             : NULL;
-        if (strncmp(word->text, "-i", 2) == 0)
-            return word->text + 2;
-    }
-    return NULL;
-}
+/* How xargs is told to use what it reads. */
+struct xargs_call {
+    const char *replaced; /* this string, by each line; NULL: words are added */
+    bool unclear;         /* … and which string is not said plainly */
+    bool cut;             /* into several calls, at blanks of another kind, or from a file */
+};
 
-static bool takes_null(const struct act *act)
+static struct xargs_call read_xargs(const struct act *act)
 {
+    struct xargs_call call = {0};
     for (size_t i = 1; i < act->first_operand && i < act->word_count; i++) {
         const char *text = act->words[i].text;
-        if (strcmp(text, "--null") == 0 || strncmp(text, "-d", 2) == 0 ||
-            strncmp(text, "--delim", 7) == 0 || strncmp(text, "-a", 2) == 0 ||
-            strncmp(text, "--arg-file", 10) == 0 ||
-            (text[0] == '-' && text[1] != '-' && strchr(text, '0')))
-            return true;
+        if (act->words[i].state != WORD_KNOWN || text[0] != '-' || !text[1])
+            continue;
+        if (strcmp(text, "-I") == 0 && i + 1 < act->word_count) {
+            call.replaced = act->words[++i].text;
+        } else if (strncmp(text, "-I", 2) == 0) {
+            call.replaced = text + 2;
+        } else if (strcmp(text, "-i") == 0 || strcmp(text, "--replace") == 0) {
+            call.replaced = "{}";
+        } else if (strncmp(text, "--replace=", 10) == 0) {
+            call.replaced = text + 10;
+        } else if (text[1] == '-') {
+            call.unclear |= strncmp(text, "--re", 4) == 0;
+            call.cut = true;
+        } else {
+            call.unclear |= strpbrk(text + 1, "iI") != NULL;
+            call.cut |= strspn(text + 1, "rtpx") != strlen(text + 1);
+        }
     }
-    return false;
+    return call;
 }
 
 /* What flows in, as the words that xargs makes of it. */
-static void add_input(struct walk *w, const struct act *act, struct stream in, struct words *out)
+static void add_input(struct walk *w, const struct act *act, struct stream in, bool cut,
+                      struct words *out)
 {
-    bool plain = in.state == WORD_KNOWN && !in.none && in.len < WORDS_MAX && !takes_null(act);
+    bool plain = in.state == WORD_KNOWN && !in.none && in.len < WORDS_MAX && !cut;
     for (uint32_t i = 0; plain && i < in.len; i++)
         plain = !memchr("'\"\\", in.text[i], 3);
     if (!plain) {
@@ -266,13 +272,72 @@ static struct fact_word with_hole(struct walk *w, const struct fact_word *word, 
                               .span = word->span};
 }
 
+/* `word` with every `string` in it replaced by `line`. */
+static struct fact_word with_line(struct walk *w, const struct fact_word *word, const char *string,
+                                  const char *line)
+{
+    if (word->state != WORD_KNOWN || !strstr(word->text, string))
+        return *word;
+    struct buf text;
+    buf_init(&text, &allocator_libc, 1 << 16);
+    const char *from = word->text;
+    for (const char *at; (at = strstr(from, string)); from = at + strlen(string)) {
+        buf_append(&text, from, (size_t)(at - from));
+        buf_append_text(&text, line);
+    }
+    buf_append_text(&text, from);
+    struct fact_word filled = *word;
+    filled.text = text.failed ? NULL : arena_copy(w->arena, text.data, text.len);
+    filled.len = (uint32_t)text.len;
+    buf_release(&text);
+    return filled.text
+               ? filled
+               : (struct fact_word){.text = "", .source = SOURCE_TOO_MUCH, .span = word->span};
+}
+
+/* xargs -I of lines that are known, each by itself. */
+static bool run_lines(struct walk *w, struct act *act, const struct fact_word *words, size_t count,
+                      const char *string, struct stream in)
+{
+    enum { LINES_MAX = 16 };
+    size_t lines = 0;
+    if (in.state != WORD_KNOWN || in.none || in.len > WORDS_MAX || count == 0)
+        return false;
+    for (uint32_t i = 0; i < in.len; i++) {
+        lines += in.text[i] == '\n';
+        if (memchr("'\"\\", in.text[i], 3))
+            return false;
+    }
+    if (lines > LINES_MAX)
+        return false;
+    for (const char *at = in.text; *at;) {
+        size_t len = strcspn(at, "\n");
+        const char *line = at + strspn(at, " \t");
+        const char *copy =
+            line < at + len ? arena_copy(w->arena, line, len - (size_t)(line - at)) : NULL;
+        struct words all = {0};
+        for (size_t i = 0; copy && i < count; i++)
+            words_add(w, &all, with_line(w, &words[i], string, copy));
+        struct act *inner = NULL;
+        if (all.count)
+            special_run(w, all.items, all.count, act->span, stream_unknown(SOURCE_INPUT), &inner);
+        at += len + (at[len] == '\n');
+    }
+    return true;
+}
+
 static void run_xargs(struct walk *w, struct act *act, const struct fact_word *words, size_t count,
                       struct stream in)
 {
     static const struct fact_word echo = {.text = "echo", .len = 4, .state = WORD_KNOWN};
     struct words all = {0};
-    const char *string = replaced_string(act);
+    struct xargs_call call = read_xargs(act);
+    const char *string = call.replaced;
+    if (call.unclear)
+        finding_add(w, FINDING_CODE, act->name, "puts what it reads into the command", act->span);
     uint8_t source = in.none || !in.source ? SOURCE_INPUT : in.source;
+    if (string && *string && !call.cut && run_lines(w, act, words, count, string, in))
+        return;
     if (count == 0)
         words_add(w, &all, echo);
     for (size_t i = 0; i < count; i++)
@@ -281,7 +346,7 @@ static void run_xargs(struct walk *w, struct act *act, const struct fact_word *w
                                      (struct fact_word){.text = "", .source = source})
                          : words[i]);
     if (!string)
-        add_input(w, act, in, &all);
+        add_input(w, act, in, call.cut, &all);
     struct act *inner = NULL;
     special_run(w, all.items, all.count, act->span,
                 (struct stream){.source = SOURCE_INPUT, .text = ""}, &inner);
@@ -299,10 +364,10 @@ static void run_parallel(struct walk *w, struct act *act, const struct fact_word
             w, &all,
             with_hole(w, &words[i], "{", (struct fact_word){.text = "", .source = SOURCE_INPUT}));
     }
-    if (all.count == 0) {
-        finding_add(w, FINDING_CODE, act->name, "runs the lines that it reads", act->span);
+    finding_add(w, FINDING_CODE, act->name, "makes a text for the shell of what it is given",
+                act->span);
+    if (all.count == 0)
         return;
-    }
     if (all.count == 1 && memchr(words[0].text, ' ', words[0].len)) {
         inner_text(w, &words[0], DIALECT_BASH, true);
         return;
@@ -345,6 +410,8 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
 /* Where find starts: the words before its first test. */
 static struct fact_word start_of(struct walk *w, const struct act *act)
 {
+    if (act->word_count > WORDS_MAX) /* one -exec after another */
+        return (struct fact_word){.text = "", .source = SOURCE_FILES, .many = true};
     const struct fact_word *first = act->word_count > 1 ? &act->words[1] : NULL;
     struct fact_word hole = {.text = "./", .len = 2, .source = SOURCE_FILES, .many = true};
     for (size_t i = 1; i < act->word_count; i++) {
@@ -454,4 +521,45 @@ void special_enter(struct walk *w, struct act *act, const struct fact_word *word
         finding_add(w, FINDING_OPTION, "git -C",
                     "enters what may be another repository, whose configuration can run programs",
                     word->span);
+}
+
+const struct place *special_link_base(struct walk *w, const struct act *act,
+                                      const struct fact_word *link, const struct place *base)
+{
+    bool symbolic = false;
+    for (size_t i = 1; i < act->word_count; i++)
+        symbolic |= act->words[i].text[0] == '-' &&
+                    (strcmp(act->words[i].text, "--symbolic") == 0 ||
+                     (act->words[i].text[1] != '-' && strchr(act->words[i].text, 's')));
+    const char *slash = link->state == WORD_KNOWN ? memrchr(link->text, '/', link->len) : NULL;
+    if (!symbolic || !slash)
+        return base;
+    struct fact_word directory = *link;
+    directory.len = (uint32_t)(slash - link->text);
+    directory.text = arena_copy(w->arena, link->text, directory.len);
+    return directory.text ? path_enter(w, base, &directory) : base;
+}
+
+bool special_is_pager(const char *name)
+{
+    static const char *const pagers[] = {"less", "more", "most", "zless", "zmore", "view", "pg"};
+    for (size_t i = 0; i < sizeof(pagers) / sizeof(*pagers); i++) {
+        if (strcmp(name, pagers[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool special_unpacks(const struct act *act)
+{
+    if (strcmp(act->name, "tar") != 0)
+        return false;
+    for (size_t i = 1; i < act->word_count; i++) {
+        const char *text = act->words[i].text;
+        if (strcmp(text, "--extract") == 0 || strcmp(text, "--get") == 0)
+            return true;
+        if ((i == 1 || text[0] == '-') && text[0] && text[1] != '-' && strchr(text, 'x'))
+            return true;
+    }
+    return false;
 }

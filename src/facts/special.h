@@ -29,6 +29,16 @@ void special_enter(struct walk *w, struct act *act, const struct fact_word *word
 /* A word in which only digits are not known, with some digits in their place; else as it is. */
 struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *word);
 
+/* ln -s: what the targets are relative to. */
+const struct place *special_link_base(struct walk *w, const struct act *act,
+                                      const struct fact_word *link, const struct place *base);
+
+/* Those that take +COMMAND for a command of their own. */
+bool special_is_pager(const char *name);
+
+/* tar x: what it enters, it writes to. */
+bool special_unpacks(const struct act *act);
+
 /* Words joined with blanks, as eval and watch do. */
 struct fact_word special_join(struct walk *w, const struct fact_word *words, size_t count);
 

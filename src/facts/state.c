@@ -142,6 +142,8 @@ struct value state_value(struct walk *w, const char *name, size_t len)
         return v->value;
     if (v->class != CLASS_NONE && v->class != CLASS_LOOP && v->numbers && !w->blind)
         return value_unknown(SOURCE_NUMBER);
+    if (v->class == CLASS_READ && v->value.state != WORD_KNOWN && !w->blind && !w->later)
+        return value_unknown(v->value.source);
     enum word_source source = SOURCE_VARIABLE;
     if (v->value.state != WORD_KNOWN && v->value.source > source)
         source = v->value.source;
@@ -168,7 +170,8 @@ void state_forget(struct walk *w, const char *name, size_t len, enum word_source
     if (!v)
         return;
     v->value = value_unknown(source);
-    v->class = CLASS_ANY;
+    if (v->class != CLASS_READ)
+        v->class = CLASS_ANY;
     v->numbers &= source == SOURCE_NUMBER;
 }
 
@@ -183,14 +186,27 @@ void state_classify(struct walk *w, const char *name, size_t len, enum variable_
     if (v->class == CLASS_NONE) {
         v->class = class;
         v->region = region;
-    } else if (v->class == class && v->region == region) {
+    } else if (v->class == class && v->region == region && class != CLASS_READ && !v->once) {
         return;
     } else if ((v->class == CLASS_STRAIGHT || v->class == CLASS_SEVERAL) &&
-               class == CLASS_STRAIGHT) {
+               class == CLASS_STRAIGHT && !v->once) {
         v->class = CLASS_SEVERAL;
     } else if (v->class != class || class != CLASS_LOOP) {
         v->class = CLASS_ANY;
     }
+}
+
+bool state_is_read_only(const char *name, size_t len)
+{
+    static const char *const names[] = {"UID",       "EUID",     "PPID",
+                                        "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"};
+    return is_listed(names, sizeof(names) / sizeof(*names), name, len);
+}
+
+void state_watch_ifs(struct walk *w)
+{
+    const struct variable *v = state_variable(w, "IFS", 3);
+    w->split_odd |= w->blind || !v || v->class != CLASS_NONE;
 }
 
 struct value state_arguments(const struct walk *w)

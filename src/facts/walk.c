@@ -8,8 +8,10 @@ static struct stream blurred(struct stream stream, enum word_source least)
 {
     if (stream.none)
         return stream;
-    return stream_unknown(stream.state != WORD_KNOWN && stream.source > least ? stream.source
-                                                                              : least);
+    bool kept =
+        stream.state != WORD_KNOWN &&
+        (stream.source > least || stream.source == SOURCE_NUMBER || stream.source == SOURCE_FILES);
+    return stream_unknown(kept ? stream.source : least);
 }
 
 /* What two commands print one after the other, or one of them. */
@@ -71,7 +73,7 @@ static struct stream walk_each(struct walk *w, const struct shell_command *c, st
     struct variable *v = state_variable(w, name.text, name.len);
     struct stream out = nothing;
     bool known = c->kind == SHELL_FOR && words.count + w->rounds <= LOOP_ROUNDS_MAX;
-    uint8_t source = c->kind == SHELL_FOR ? SOURCE_FILES : SOURCE_INPUT;
+    uint8_t source = c->kind == SHELL_FOR ? SOURCE_NONE : SOURCE_INPUT;
     for (size_t i = 0; i < words.count; i++) {
         known &= words.items[i].state != WORD_UNKNOWN;
         if (words.items[i].state != WORD_KNOWN && words.items[i].source > source)
@@ -90,7 +92,7 @@ static struct stream walk_each(struct walk *w, const struct shell_command *c, st
             out = both(out, walk_list(w, c->each.body, in));
         }
     } else {
-        struct value value = value_unknown(source == SOURCE_FILES ? SOURCE_VARIABLE : source);
+        struct value value = value_unknown(source ? source : SOURCE_VARIABLE);
         variable_check(w, v->name, v->name_len, &value, name.span, NULL);
         state_set(w, v->name, v->name_len, value);
         out = both(out, walk_list(w, c->each.body, in));
@@ -302,6 +304,7 @@ struct stream walk_command(struct walk *w, const struct shell_command *c, struct
     w->forks++;
     struct stream out = walk_fork(w, c, in);
     w->forks--;
+    w->entered_surely = false;
     if (c->redirects) /* one that fails, and nothing of it runs */
         w->cwd = state_either(w, before, w->cwd);
     return blurred(out, SOURCE_OUTPUT);
@@ -358,11 +361,12 @@ static bool is_exit(const struct shell_pipeline *pipeline)
 static struct stream walk_item(struct walk *w, const struct shell_item *item, struct stream in)
 {
     const struct place *before = w->cwd;
+    w->entered_surely = false;
     const struct shell_pipeline *pipeline = item->pipelines;
     bool alone = !pipeline->next;
     struct stream out = walk_pipeline(w, pipeline, alone ? in : blurred(in, SOURCE_INPUT));
     if (alone) {
-        if (w->cwd != before)
+        if (w->cwd != before && !w->entered_surely)
             w->cwd = state_either(w, before, w->cwd); /* it may have failed */
         return out;
     }
@@ -372,17 +376,20 @@ static struct stream walk_item(struct walk *w, const struct shell_item *item, st
     }
     in = blurred(in, SOURCE_INPUT);
     bool only_and = true; /* so far: all before it has worked */
-    const struct place *all = state_either(w, before, w->cwd);
+    const struct place *all =
+        w->entered_surely && !pipeline->or_next ? w->cwd : state_either(w, before, w->cwd);
     w->forks++;
     for (; pipeline->next; pipeline = pipeline->next) {
         only_and &= !pipeline->or_next;
         if (!only_and)
             w->cwd = all;
+        w->entered_surely = false;
         out = both(out, walk_pipeline(w, pipeline->next, in));
         all = state_either(w, all, w->cwd);
     }
     w->forks--;
     w->cwd = all;
+    w->entered_surely = false;
     return out;
 }
 
@@ -455,6 +462,7 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
         }
     }
     sites_find(&w, tree, &unit);
+    state_watch_ifs(&w);
     walk_list(&w, tree->list, (struct stream){.none = true, .source = SOURCE_INPUT, .text = ""});
     walk_uncalled(&w);
     if (arena->failed)

@@ -20,6 +20,8 @@ struct judge {
     const struct policy *policy;
     const struct judge_paths *paths;
     struct index allow, confirm, deny, call_allow;
+    /* It lets programs run that can do anything in the box: a question about a detour is none. */
+    bool runs_anything;
 };
 
 static int by_name(const void *a, const void *b)
@@ -55,6 +57,14 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
         fill(arena, &policy->deny, &j->deny) < 0 ||
         fill(arena, &policy->call_allow, &j->call_allow) < 0)
         return err_set(e, -ENOMEM, "out of memory");
+    j->runs_anything = policy->unknown == DECISION_ALLOW;
+    for (size_t i = 0; i < j->allow.count; i++) {
+        const struct policy_pattern *p = j->allow.items[i];
+        const struct knowledge *k =
+            knowledge_find(policy->knowledge, p->words[0], strlen(p->words[0]));
+        j->runs_anything |=
+            p->count == 1 && k && (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
+    }
     *ret = j;
     return 0;
 }
@@ -140,8 +150,8 @@ __attribute__((format(printf, 2, 3))) static const char *say(struct judging *g, 
 static const struct policy_pattern *allowed_by(const struct index *index, const struct act *act)
 {
     const struct policy_pattern *best = NULL;
-    const char *names[] = {act->name, act->word_count ? act->words[0].text : NULL};
-    for (size_t n = 0; n < 2; n++) {
+    const char *names[] = {act->name, act->word_count ? act->words[0].text : NULL, "./*"};
+    for (size_t n = 0; n < 3; n++) {
         if (!names[n] || (n && strcmp(names[0], names[1]) == 0))
             continue;
         for (size_t i = first_named(index, names[n]); is_named(index, i, names[n]); i++) {
@@ -153,15 +163,18 @@ static const struct policy_pattern *allowed_by(const struct index *index, const 
     return best;
 }
 
-static void judge_listed(struct judging *g, const struct index *index, const struct act *act,
+/* Whether it was denied. */
+static bool judge_listed(struct judging *g, const struct index *index, const struct act *act,
                          enum decision decision, const char *label)
 {
+    bool denied = false;
     for (size_t i = first_named(index, act->name); is_named(index, i, act->name); i++) {
         const struct policy_pattern *pattern = index->items[i];
         enum match match = match_deny(pattern, act);
         if (match == MATCH_NO)
             continue;
         const char *rule = say(g, "%s: %s", label, pattern->text);
+        denied |= match == MATCH_YES && decision == DECISION_DENY;
         if (match == MATCH_YES)
             add_reason(g, decision, rule,
                        say(g, "'%s' %s", pattern->text,
@@ -172,30 +185,37 @@ static void judge_listed(struct judging *g, const struct index *index, const str
                        say(g, "a word that is not known may make it '%s'", pattern->text),
                        act->span);
     }
+    return denied;
 }
 
-/* An option that changes what the command is for, and that no pattern names. */
-static void judge_options(struct judging *g, const struct act *act,
-                          const struct policy_pattern *pattern)
+/* Whether a pattern that allows the act names the option. */
+static bool is_option_listed(const struct judging *g, const struct act *act, const char *option)
 {
-    for (size_t i = 0; i < act->asked_count; i++) {
-        bool named = false;
-        for (size_t n = first_named(&g->judge->allow, act->name);
-             !named && is_named(&g->judge->allow, n, act->name); n++) {
-            const struct policy_pattern *p = g->judge->allow.items[n];
-            for (size_t k = 1; k < p->count && match_allow(p, act); k++) {
-                const struct knowledge *k_of = act->sub ? act->sub : act->known;
-                const struct knowledge_option *o =
-                    k_of ? knowledge_option(k_of, p->words[k], strlen(p->words[k])) : NULL;
-                named |= strcmp(o ? o->same : p->words[k], act->asked[i]) == 0;
-            }
+    const struct index *allow = &g->judge->allow;
+    const struct knowledge *known = act->sub ? act->sub : act->known;
+    for (size_t n = first_named(allow, act->name); is_named(allow, n, act->name); n++) {
+        const struct policy_pattern *p = allow->items[n];
+        for (size_t i = 1; i < p->count && match_allow(p, act); i++) {
+            const struct knowledge_option *o =
+                known ? knowledge_option(known, p->words[i], strlen(p->words[i])) : NULL;
+            if (strcmp(o ? o->same : p->words[i], option) == 0)
+                return true;
         }
-        if (!named)
+    }
+    return false;
+}
+
+/* Options that change what the command is for must be listed by name. */
+static void judge_options(struct judging *g, const struct act *act)
+{
+    if (g->judge->runs_anything)
+        return;
+    for (size_t i = 0; i < act->asked_count; i++) {
+        if (!is_option_listed(g, act, act->asked[i]))
             add_reason(
                 g, g->judge->policy->unknown == DECISION_DENY ? DECISION_DENY : DECISION_CONFIRM,
                 "option",
-                say(g, "'%s' changes what '%s' does, and is not listed", act->asked[i],
-                    pattern->text),
+                say(g, "'%s' changes what '%s' does, and is not listed", act->asked[i], act->name),
                 act->span);
     }
 }
@@ -215,31 +235,52 @@ static void judge_effects(struct judging *g, const struct act *act)
                    act->span);
 }
 
+/* What an act is called: its name, and its subcommand. */
+static const char *title(struct judging *g, const struct act *act)
+{
+    bool sub = act->known && act->known->subcommand_count && act->first_operand < act->word_count &&
+               act->words[act->first_operand].state == WORD_KNOWN;
+    return sub ? say(g, "%s %s", act->words[0].text, act->words[act->first_operand].text)
+               : act->words[0].text;
+}
+
+static void judge_unlisted(struct judging *g, const struct act *act)
+{
+    const struct policy *policy = g->judge->policy;
+    if (act->flags & ACT_TRANSPARENT) {
+        judge_options(g, act);
+        return;
+    }
+    if (policy->unknown == DECISION_ALLOW)
+        return;
+    const char *what = act->flags & ACT_WORKSPACE ? "is a program of the workspace, and not listed"
+                       : act->flags & ACT_OTHER_PATH ? "is not a command that PATH finds"
+                                                     : "is not on the list";
+    add_reason(g, policy->unknown, "unknown", say(g, "'%s' %s", title(g, act), what), act->span);
+}
+
 static void judge_name(struct judging *g, const struct act *act)
 {
     const struct policy *policy = g->judge->policy;
-    judge_listed(g, &g->judge->deny, act, DECISION_DENY, "deny");
+    bool denied = judge_listed(g, &g->judge->deny, act, DECISION_DENY, "deny");
     judge_listed(g, &g->judge->confirm, act, DECISION_CONFIRM, "confirm");
-    if (act->flags & ACT_FUNCTION)
+    if (denied || (act->flags & ACT_FUNCTION))
         return;
     enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;
     const struct policy_pattern *pattern = allowed_by(&g->judge->allow, act);
-    if ((kind == KIND_PRIVILEGE || (act->effects & EFFECT_PRIVILEGE)) && !pattern)
+    if (pattern)
+        judge_options(g, act);
+    else if (kind == KIND_PRIVILEGE || (act->effects & EFFECT_PRIVILEGE))
         add_reason(
             g, DECISION_DENY, "privilege",
             say(g, "'%s' is for getting more rights, or for running things outside", act->name),
             act->span);
-    else if (kind == KIND_NETWORK && !pattern)
+    else if (kind == KIND_NETWORK)
         add_reason(g, DECISION_DENY, "network",
                    say(g, "'%s' is for talking to other machines, and is not listed", act->name),
                    act->span);
-    else if (pattern)
-        judge_options(g, act, pattern);
-    else if (!(act->flags & ACT_TRANSPARENT) && policy->unknown != DECISION_ALLOW)
-        add_reason(g, policy->unknown, "unknown",
-                   say(g, "'%s' is not %s", act->words[0].text,
-                       act->flags & ACT_OTHER_PATH ? "a command that PATH finds" : "on the list"),
-                   act->span);
+    else
+        judge_unlisted(g, act);
     if (policy->call_mandate && !(act->flags & (ACT_TRANSPARENT | ACT_ASSUMED)) &&
         !allowed_by(&g->judge->call_allow, act))
         add_reason(g, DECISION_DENY, "mandate",
@@ -256,7 +297,8 @@ static void judge_act(struct judging *g, const struct act *act)
     for (const struct fact_path *path = act->paths; path; path = path->next) {
         const char *rule, *reason;
         enum decision decision = judge_path(g->judge->paths, g->arena, path, &rule, &reason);
-        if (decision != DECISION_ALLOW)
+        bool moot = decision == DECISION_CONFIRM && g->judge->runs_anything;
+        if (decision != DECISION_ALLOW && !moot)
             add_reason(g, decision, rule, reason ? reason : "out of memory", path->span);
     }
 }
@@ -267,39 +309,26 @@ static void judge_act(struct judging *g, const struct act *act)
 static const struct {
     const char *rule;
     bool always_deny;
-    bool of_the_box; /* no more than an unknown program does: asked only where these are asked */
+    bool of_the_box; /* no more than a program that may do anything: moot where such are listed */
 } finding_rules[] = {
     [FINDING_NAME] = {"name", false, false},
-    [FINDING_CODE] = {"code", false, false},
-    [FINDING_VALUE] = {"value", false, false},
+    [FINDING_CODE] = {"code", false, true},
+    [FINDING_VALUE] = {"value", false, true},
     [FINDING_OPTION] = {"option", false, true},
     [FINDING_VARIABLE] = {"variable", false, true},
     [FINDING_SETTING] = {"setting", false, false},
     [FINDING_SHADOW] = {"shadow", false, false},
-    [FINDING_DIALECT] = {"dialect", false, false},
+    [FINDING_DIALECT] = {"dialect", false, true},
     [FINDING_NAME_FILE] = {"option", false, true},
     [FINDING_BOUND] = {"bound", false, false},
     [FINDING_DECODED] = {"decoded", true, false},
     [FINDING_DOWNLOAD] = {"downloaded", true, false},
 };
 
-/* A shell or an interpreter that is listed as a whole may run what nobody knows. */
-static bool is_covered(const struct judging *g, const struct finding *f)
-{
-    if (f->kind != FINDING_CODE || !f->act || !f->act->known || !f->act->name)
-        return false;
-    if (f->act->known->kind != KIND_SHELL && f->act->known->kind != KIND_INTERPRETER)
-        return false;
-    const struct policy_pattern *pattern = allowed_by(&g->judge->allow, f->act);
-    return pattern && pattern->count == 1;
-}
-
 static void judge_finding(struct judging *g, const struct finding *f)
 {
     const struct policy *policy = g->judge->policy;
-    if (finding_rules[f->kind].of_the_box && policy->unknown == DECISION_ALLOW)
-        return;
-    if (is_covered(g, f))
+    if (finding_rules[f->kind].of_the_box && g->judge->runs_anything)
         return;
     enum decision decision = DECISION_CONFIRM;
     if (finding_rules[f->kind].always_deny || policy->unknown == DECISION_DENY)

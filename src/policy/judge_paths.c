@@ -120,8 +120,11 @@ static bool meets_anywhere(const struct judge_paths *p, const struct fact_path *
             return false;
         memcpy(one, part, len);
         one[len] = '\0';
-        if (path->state == WORD_PATTERN && text == path->text ? fnmatch(one, name, FNM_PERIOD) == 0
-                                                              : strcmp(one, name) == 0)
+        /* a glob only where it means this name: what is hidden is not there for * to find */
+        if (path->state == WORD_PATTERN && text == path->text
+                ? (!strchr(one, '*') || strncmp(one, name, 2) == 0) &&
+                      fnmatch(one, name, FNM_PERIOD) == 0
+                : strcmp(one, name) == 0)
             return true;
         part += len;
     }
@@ -139,8 +142,32 @@ static bool is_listed(const struct judge_paths *p, const struct list *list, cons
     return false;
 }
 
+/* A directory of which the box shows a part, or a glob in it: no more than that part is found. */
+static bool shows_part_of(const struct judge_paths *p, const struct fact_path *path,
+                          const char *text)
+{
+    char directory[512];
+    size_t len = strlen(text);
+    if (path->state == WORD_PATTERN) {
+        len = strcspn(text, "*?[");
+        while (len && text[len - 1] != '/')
+            len--;
+        len -= len > 1;
+    }
+    if (len == 0 || len >= sizeof(directory))
+        return false;
+    memcpy(directory, text, len);
+    directory[len] = '\0';
+    for (size_t i = 0; i < p->read.count; i++) {
+        if (below(p->read.items[i].path, directory))
+            return !p->home || !below(p->home, directory) || strcmp(directory, "/") == 0;
+    }
+    return false;
+}
+
 /* /proc/self/root/etc is /etc by another name. */
-static const char *without_aliases(const struct judge_paths *p, const char *text)
+static const char *without_aliases(const struct judge_paths *p, struct arena *arena,
+                                   const char *text)
 {
     while (strncmp(text, "/proc/", 6) == 0) {
         const char *who = text + 6;
@@ -153,7 +180,7 @@ static const char *without_aliases(const struct judge_paths *p, const char *text
         if (strncmp(rest, "/root", 5) == 0 && (rest[5] == '/' || !rest[5]))
             text = rest[5] ? rest + 5 : "/";
         else if (strncmp(rest, "/cwd", 4) == 0 && (rest[4] == '/' || !rest[4]))
-            return rest[4] ? NULL : p->workspace;
+            return arena_format(arena, "%s%s", p->workspace, rest + 4);
         else
             break;
     }
@@ -198,7 +225,7 @@ static struct answer judge_listed(const struct judge_paths *p, const struct fact
 {
     bool changes = path->mode & (PATH_WRITE | PATH_DELETE);
     for (size_t i = 0; i < p->hide.count; i++) {
-        if (meets(path, text, &p->hide.items[i], false) ||
+        if ((!p->hide.items[i].anywhere && meets(path, text, &p->hide.items[i], false)) ||
             meets_anywhere(p, path, text, &p->hide.items[i]))
             return (struct answer){DECISION_DENY, "path: hidden", "is hidden from every run"};
     }
@@ -233,6 +260,8 @@ static struct answer judge_place(const struct judge_paths *p, const struct fact_
         return fine; /* the box has a home of its own, and nothing in it */
     if (path->climbs)
         return (struct answer){DECISION_DENY, "path: climbs", "leaves the workspace through .."};
+    if (!changes && shows_part_of(p, path, text))
+        return fine;
     bool ok = changes ? is_listed(p, &p->write, text)
                       : is_listed(p, &p->read, text) || is_listed(p, &p->write, text) ||
                             strcmp(text, "/") == 0;
@@ -278,7 +307,7 @@ enum decision judge_path(const struct judge_paths *paths, struct arena *arena,
                          const char **ret_reason)
 {
     struct answer answer;
-    const char *text = path->text ? without_aliases(paths, path->text) : NULL;
+    const char *text = path->text ? without_aliases(paths, arena, path->text) : NULL;
     struct fact_path seen = *path;
     if (path->text && !text)
         seen.state = WORD_UNKNOWN;
@@ -302,7 +331,9 @@ enum decision judge_path(const struct judge_paths *paths, struct arena *arena,
         return DECISION_ALLOW;
     *ret_rule = answer.rule;
     const char *shown = text ? text : "a path";
-    *ret_reason = text ? arena_format(arena, "'%s' %s", shown, answer.what)
-                       : arena_format(arena, "%s %s", shown, answer.what);
+    *ret_reason = text && seen.state == WORD_UNKNOWN
+                      ? arena_format(arena, "a file below '%s' %s", shown, answer.what)
+                  : text ? arena_format(arena, "'%s' %s", shown, answer.what)
+                         : arena_format(arena, "%s %s", shown, answer.what);
     return answer.decision;
 }

@@ -43,11 +43,37 @@ static bool has_option(const struct act *act, const char *option)
     return false;
 }
 
+/* Other names of a subcommand that people type. */
+static const struct {
+    const char *command, *name, *other;
+} other_names[] = {
+    {"npm", "install", "i"},    {"npm", "install", "in"}, {"npm", "install", "add"},
+    {"npm", "test", "t"},       {"npm", "test", "tst"},   {"npm", "run", "run-script"},
+    {"npm", "run", "rum"},      {"npm", "run", "urn"},    {"npm", "uninstall", "rm"},
+    {"npm", "uninstall", "un"}, {"pnpm", "install", "i"}, {"pnpm", "test", "t"},
+    {"cargo", "build", "b"},    {"cargo", "test", "t"},   {"cargo", "run", "r"},
+    {"cargo", "check", "c"},
+};
+
+static bool same_subcommand(const struct act *act, size_t at, const char *wanted)
+{
+    if (at != act->first_operand || act->words[at].state != WORD_KNOWN)
+        return false;
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++) {
+        if (strcmp(other_names[i].command, act->name) == 0 &&
+            strcmp(other_names[i].name, wanted) == 0 &&
+            strcmp(other_names[i].other, act->words[at].text) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool starts_with(const struct act *act, size_t from, const struct policy_pattern *pattern,
                         size_t first)
 {
     for (size_t i = first; i < pattern->count; i++) {
-        if (from >= act->word_count || !word_equals(&act->words[from], pattern->words[i]))
+        if (from >= act->word_count || (!word_equals(&act->words[from], pattern->words[i]) &&
+                                        !same_subcommand(act, from, pattern->words[i])))
             return false;
         from++;
     }
@@ -72,11 +98,25 @@ static bool starts_with_options(const struct act *act, const struct policy_patte
     return true;
 }
 
+/* `git remote -v` does not mean `git remote -v add`. */
+static bool names_another(const struct policy_pattern *pattern, const struct act *act)
+{
+    if (!act->second_name || pattern->count < 3)
+        return false;
+    for (size_t i = 2; i < pattern->count; i++) {
+        if (word_equals(&act->words[act->second_name], pattern->words[i]))
+            return false;
+    }
+    return true;
+}
+
 bool match_allow(const struct policy_pattern *pattern, const struct act *act)
 {
     const char *name = pattern->words[0];
-    if (!act->name)
+    if (!act->name || names_another(pattern, act))
         return false;
+    if (strcmp(name, "./*") == 0)
+        return act->flags & ACT_WORKSPACE;
     if (strchr(name, '/')) {
         if (!word_equals(&act->words[0], name))
             return false;
@@ -159,7 +199,7 @@ static enum match words_match(const struct act *act, const struct policy_pattern
         const struct fact_word *word = &act->words[at++];
         if (word->state != WORD_KNOWN || word->many)
             return MATCH_MAYBE;
-        if (strcasecmp(word->text, wanted) != 0)
+        if (strcasecmp(word->text, wanted) != 0 && !same_subcommand(act, at - 1, wanted))
             return MATCH_NO;
     }
     return MATCH_YES;

@@ -73,6 +73,8 @@ static int check_word(struct loading *l, const struct yaml_node *at, const char 
         return loading_fail(l, at,
                             "a pattern starts with a command's name; for any command "
                             "there is shell.unknown");
+    if (first && strcmp(word, "./*") == 0)
+        return 0; /* any program of the workspace */
     if (strchr(word, '*'))
         return loading_fail(l, at, "'%s': * stands for any rest, as the last word by itself",
                             at->text);

@@ -96,10 +96,10 @@ static void append_act(struct buf *out, const struct act *act)
 }
 
 static const char *const finding_names[FINDING_COUNT] = {
-    [FINDING_NAME] = "name",         [FINDING_CODE] = "code",       [FINDING_VALUE] = "value",
-    [FINDING_OPTION] = "option",     [FINDING_VARIABLE] = "variable", [FINDING_SETTING] = "setting",
-    [FINDING_SHADOW] = "shadow",     [FINDING_DIALECT] = "dialect", [FINDING_NAME_FILE] = "file",
-    [FINDING_BOUND] = "bound",       [FINDING_DECODED] = "decoded", [FINDING_DOWNLOAD] = "download",
+    [FINDING_NAME] = "name",     [FINDING_CODE] = "code",         [FINDING_VALUE] = "value",
+    [FINDING_OPTION] = "option", [FINDING_VARIABLE] = "variable", [FINDING_SETTING] = "setting",
+    [FINDING_SHADOW] = "shadow", [FINDING_DIALECT] = "dialect",   [FINDING_NAME_FILE] = "file",
+    [FINDING_BOUND] = "bound",   [FINDING_DECODED] = "decoded",   [FINDING_DOWNLOAD] = "download",
 };
 
 /* The facts of a text as a table has them. */
