@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/verdict_show.h"
 
 enum { JUDGEMENT_MAX = 1 << 30, QUESTION_MAX = 32 << 20 };
@@ -27,7 +28,7 @@ static void append_verdict(const struct place_options *place, const struct polic
     struct err e;
     arena_init(&arena, &allocator_libc, JUDGEMENT_MAX);
     if (decide_open(&arena, place, policy, call, &d, &e) == 0 &&
-        engine_decide(&d, &arena, text, len, &verdict, &tree, &e) == 0)
+        engine_decide(&d, &arena, text, len, &verdict, &tree, &e) == 0 && tree)
         verdict_show(&verdict, text, len, isatty(STDERR_FILENO) && cli_colour(),
                      !cli_terminal_is_utf8(), out);
     arena_release(&arena);
@@ -45,6 +46,8 @@ void confirm_show(const struct place_options *place, const struct policy_options
     struct buf out;
     buf_init(&out, &allocator_libc, QUESTION_MAX);
     append_verdict(place, policy, call, text, len, &out);
+    if (!out.len) /* it cannot be read, and the place says why */
+        text_show_refusal(text, len);
     print_error(&out);
 }
 

@@ -9,7 +9,7 @@
 static const char *const titles[] = {"DENY", "CONFIRM", "ALLOW"};
 static const char *const colours[] = {"\033[1;31m", "\033[1;33m", "\033[1;32m"};
 
-enum { LINE_MAX_SHOWN = 160, CONTEXT = 40 };
+enum { LINE_MAX_SHOWN = 100, CONTEXT = 40 };
 
 static void append_safe(struct buf *out, const char *bytes, size_t len, bool ascii_only)
 {
@@ -60,7 +60,7 @@ static void append_place(struct buf *out, const char *text, size_t len, struct s
     if (to <= from)
         to = from + 1 > end ? end : from + 1;
     bool cut_left = false, cut_right = false;
-    if (from - start > CONTEXT) {
+    if (end - start > LINE_MAX_SHOWN && from - start > CONTEXT) {
         start = on_boundary(text, from - CONTEXT);
         cut_left = true;
     }

@@ -128,17 +128,8 @@ static void name_by_path(struct walk *w, struct act *act, const struct fact_word
 /* What it does to directories that a later cd counts on. */
 static void note_directories(struct walk *w, const struct act *act)
 {
-    if (strcmp(act->name, "mkdir") == 0 && !w->forks) {
-        for (const struct fact_path *p = act->paths; p; p = p->next) {
-            struct made *made = p->state == WORD_KNOWN ? arena_take(w->arena, sizeof(*made)) : NULL;
-            if (made) {
-                *made = (struct made){p->text, w->made};
-                w->made = made;
-            }
-        }
-    } else if (!act->known || (act->effects & (EFFECT_DELETES | EFFECT_RUNS))) {
+    if (!act->known || (act->effects & (EFFECT_DELETES | EFFECT_RUNS)))
         w->removes = true;
-    }
 }
 
 static struct stream run_known(struct walk *w, struct act *act, struct stream in)

@@ -24,6 +24,7 @@ struct reading {
     bool instead, last;          /* an option stands for the first, the last operand */
     bool code_given;             /* an option or operand has what is to be run */
     bool rest;                   /* the words behind are plain data */
+    bool reads_unknown;          /* awk: a file whose name is put together */
     bool writes;                 /* an option makes it write what it would read: sed -i */
     const struct knowledge_option *removal;
     struct words scripts; /* sed: several -e are one script */
@@ -138,6 +139,8 @@ static void lang_use(void *user, enum lang_use use, const char *text, size_t len
     case LANG_READ:
         if (copy)
             use_path(r, &word, PATH_READ);
+        else
+            r->reads_unknown = true;
         break;
     case LANG_WRITE:
         use_path(r, &word, PATH_WRITE);
@@ -148,6 +151,26 @@ static void lang_use(void *user, enum lang_use use, const char *text, size_t len
         finding_add(w, FINDING_CODE, r->act->name, "is given a program that cannot be read",
                     r->act->span);
         break;
+    }
+}
+
+static void use_loose(struct reading *r, const struct fact_word *word);
+
+/* Any constant of an awk program may be the name of the file that it reads. */
+static void use_constants(struct reading *r, const struct fact_word *program)
+{
+    const char *at = program->text;
+    for (const char *open; (open = strchr(at, '"'));) {
+        const char *close = strchr(open + 1, '"');
+        if (!close)
+            return;
+        const char *copy = arena_copy(r->w->arena, open + 1, (size_t)(close - open - 1));
+        struct fact_word constant = {.text = copy ? copy : "",
+                                     .len = copy ? (uint32_t)(close - open - 1) : 0,
+                                     .state = WORD_KNOWN,
+                                     .span = program->span};
+        use_loose(r, &constant);
+        at = close + 1;
     }
 }
 
@@ -169,6 +192,8 @@ static void use_language(struct reading *r, const struct fact_word *word, enum r
         words_add(r->w, &r->scripts, *word);
     else
         lang_awk(word->text, word->len, lang_use, r);
+    if (r->reads_unknown)
+        use_constants(r, word);
 }
 
 /* All scripts of a sed, a line each. */
@@ -399,6 +424,15 @@ static const struct knowledge_option *find_option(const struct reading *r, const
     return option;
 }
 
+/* A word that may be none, or several: what looks like the command may be another word. */
+static void check_vanishes(struct reading *r, const struct fact_word *word)
+{
+    if (word->many)
+        finding_add(r->w, FINDING_OPTION, r->act->name,
+                    "gets a word that may vanish, and then runs another command; quote it",
+                    word->span);
+}
+
 /* find -exec COMMAND … ; with the files it finds in place of {}. */
 static size_t use_until(struct reading *r, size_t i)
 {
@@ -438,6 +472,8 @@ static size_t use_value(struct reading *r, const struct knowledge_option *option
     }
     if (option->flags & MARK_PAIR)
         i++;
+    if (i < r->act->word_count && r->act->known->kind == KIND_WRAPPER)
+        check_vanishes(r, &r->act->words[i]);
     if (i < r->act->word_count)
         use_role(r, &r->act->words[i], option->role);
     return i + 1;
@@ -649,6 +685,8 @@ static void use_operands(struct reading *r)
 {
     const struct words *all = &r->operands;
     size_t skip = 0;
+    if (!all->count)
+        return;
     if (r->command->flags & KNOWN_ASSIGNMENTS) {
         enum role role = r->act->known->setting_count ? ROLE_SETTING : ROLE_VARIABLE;
         bool anywhere = role == ROLE_SETTING;
@@ -673,6 +711,8 @@ static void use_operands(struct reading *r)
         }
         if (operand->flags & MARK_ASK)
             note(r, &r->asked, words[i].text);
+        if (r->act->known->kind == KIND_WRAPPER && operand->role != ROLE_ARGV)
+            check_vanishes(r, &words[i]);
         if (operand->role == ROLE_ARGV) {
             r->code_given = true;
             const struct place *cwd = r->w->cwd;

@@ -28,16 +28,11 @@ static size_t first_operand(const struct act *act)
     return i;
 }
 
-/* A directory now, or made by the text, and nothing before could have removed it. */
+/* A directory now, and nothing before could have removed it. */
 static bool is_there(const struct walk *w, const char *path)
 {
-    if (w->removes)
-        return false;
-    for (const struct made *made = w->made; made; made = made->next) {
-        if (strcmp(made->path, path) == 0)
-            return true;
-    }
-    return w->host->is_directory && w->host->is_directory(w->host->user, path);
+    return !w->removes && !w->lines_break && w->host->is_directory &&
+           w->host->is_directory(w->host->user, path);
 }
 
 static void enter(struct walk *w, struct act *act, const struct fact_word *word)
@@ -52,7 +47,9 @@ static void enter(struct walk *w, struct act *act, const struct fact_word *word)
     }
     w->visited = w->visited ? state_either(w, w->visited, w->cwd) : w->cwd;
     w->cwd = cdpath.state == WORD_KNOWN && !cdpath.set ? place : NULL;
-    w->entered_surely = w->cwd && !w->cwd->next && is_there(w, w->cwd->path);
+    bool plain = strcmp(act->name, "cd") == 0 &&
+                 (act->word_count == 2 || (act->word_count == 3 && word_is(&act->words[1], "--")));
+    w->entered_surely = plain && w->cwd && !w->cwd->next && is_there(w, w->cwd->path);
 }
 
 /* Some directory where the shell was before: cd -, popd. */
@@ -231,7 +228,7 @@ static const struct {
     {"set", "interactive-comments", "changes how later text is read"},
 };
 
-static void check_setting(struct walk *w, const char *builtin, const struct fact_word *word)
+void builtin_check_setting(struct walk *w, const char *builtin, const struct fact_word *word)
 {
     if (word->state != WORD_KNOWN) {
         finding_add(w, FINDING_SETTING, builtin, "changes a setting that is not known here",
@@ -276,7 +273,7 @@ static bool run_set(struct walk *w, struct act *act, struct stream in)
                 if (i + 1 < act->word_count) {
                     i++;
                     if (on || word_is(&act->words[i], "braceexpand"))
-                        check_setting(w, "set", &act->words[i]);
+                        builtin_check_setting(w, "set", &act->words[i]);
                 }
             } else if (c == 'k' && on) {
                 finding_add(w, FINDING_SETTING, "set -k", "turns arguments into variables",
@@ -301,7 +298,7 @@ static bool run_shopt(struct walk *w, struct act *act, struct stream in)
     for (size_t i = first_operand(act); i < act->word_count && (turns || off); i++) {
         const struct fact_word *word = &act->words[i];
         if (turns || word->state != WORD_KNOWN)
-            check_setting(w, set_o ? "set" : "shopt", word);
+            builtin_check_setting(w, set_o ? "set" : "shopt", word);
     }
     return true;
 }

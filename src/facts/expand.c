@@ -58,6 +58,7 @@ static void append_unknown(struct field *f, enum word_source source, bool many)
 {
     if (source == SOURCE_NUMBER) { /* digits: the rest of the word stays what it is */
         append_pattern(f, "*", 1, source);
+        f->many |= many && f->out;
         return;
     }
     if (!f->unknown && !f->pattern)
@@ -202,7 +203,7 @@ static void append_value(struct field *f, const struct value *value, bool quoted
     default:
         if (value->len && !f->unknown && !f->pattern)
             append(f, value->text, value->len, false);
-        append_unknown(f, value->source, !quoted && value->source != SOURCE_NUMBER);
+        append_unknown(f, value->source, !quoted);
     }
 }
 
@@ -337,8 +338,7 @@ static void append_output(struct field *f, const struct shell_part *part, bool q
     }
     if (out.len) /* how it starts is known */
         append(f, out.text, out.len, false);
-    append_unknown(f, out.source ? out.source : SOURCE_OUTPUT,
-                   !quoted && out.source != SOURCE_NUMBER);
+    append_unknown(f, out.source ? out.source : SOURCE_OUTPUT, !quoted);
 }
 
 static void append_part(struct field *f, const struct shell_part *part, bool first, bool quoted)

@@ -70,13 +70,14 @@ enum path_mode {
 
 /* A file that an act uses. */
 struct fact_path {
-    uint8_t mode;     /* enum path_mode */
-    uint8_t state;    /* of `text`, enum word_state */
-    uint8_t source;   /* enum word_source, unless known */
-    bool loose;       /* only looks like a path: nothing is known about the command */
-    bool climbs;      /* relative, with .. in it */
-    const char *text; /* absolute, without . and ..; what is known of it, NULL when nothing is */
-    const char *real; /* where it leads through symbolic links as they are now; NULL: the same */
+    uint8_t mode;        /* enum path_mode */
+    uint8_t state;       /* of `text`, enum word_state */
+    uint8_t source;      /* enum word_source, unless known */
+    bool loose;          /* only looks like a path: nothing is known about the command */
+    bool climbs;         /* relative, with .. in it */
+    bool one_of_several; /* from another directory that the shell may be in it stays inside */
+    const char *text;    /* absolute, without . and ..; what is known of it, NULL when nothing is */
+    const char *real;    /* where it leads through symbolic links as they are now; NULL: the same */
     struct shell_span span;
     struct fact_path *next;
 };

@@ -89,12 +89,6 @@ struct place {
     const struct place *next;
 };
 
-/* A directory that mkdir was told to make. */
-struct made {
-    const char *path;
-    struct made *next;
-};
-
 /* A text under way: the one given, or one within it (eval, bash -c). */
 struct unit {
     bool own;                /* spans are those of the text given */
@@ -145,18 +139,20 @@ struct walk {
     const struct place *cwd;     /* NULL: not known */
     bool entered_surely;         /* the last cd was into a directory that is there */
     const struct place *visited; /* every directory so far: where cd - and popd lead */
-    struct made *made;           /* directories that the text makes */
-    bool removes;                /* something before may have removed files */
-    bool function_enters;        /* a function changes the directory */
-    bool blind;                  /* the text may set any variable */
-    bool split_odd;              /* IFS may have changed */
-    bool streams_odd;            /* exec has redirected what commands read and print */
-    bool writes;                 /* an act before this one writes files */
-    bool programs_only;          /* behind a wrapper: neither functions nor builtins are meant */
-    bool skip_function;          /* the next name is no function: command NAME */
-    bool plain_shell;            /* in text for sh */
-    unsigned forks;              /* branches, loops, functions, subshells around this place */
-    bool text_sets;              /* the last text within changes the shell's state */
+
+    bool lines_break;      /* something may end a line of the text, and the next one runs */
+    bool bare_environment; /* variables of the host may be taken away: env -i */
+    bool removes;          /* something before may have removed files */
+    bool function_enters;  /* a function changes the directory */
+    bool blind;            /* the text may set any variable */
+    bool split_odd;        /* IFS may have changed */
+    bool streams_odd;      /* exec has redirected what commands read and print */
+    bool writes;           /* an act before this one writes files */
+    bool programs_only;    /* behind a wrapper: neither functions nor builtins are meant */
+    bool skip_function;    /* the next name is no function: command NAME */
+    bool plain_shell;      /* in text for sh */
+    unsigned forks;        /* branches, loops, functions, subshells around this place */
+    bool text_sets;        /* the last text within changes the shell's state */
 
     unsigned nesting;
     unsigned rounds, calls;
@@ -305,6 +301,9 @@ void inner_later(struct walk *w, const struct fact_word *text);
 
 /* builtins.c: what a builtin of bash does to the shell; true when nothing is left to look at. */
 bool builtin_run(struct walk *w, struct act *act, struct stream in);
+
+/* A setting of `set -o` or `shopt` that is turned on. */
+void builtin_check_setting(struct walk *w, const char *builtin, const struct fact_word *word);
 
 /* output.c: what a command prints, where that is certain. */
 struct stream output_of(struct walk *w, const struct act *act, struct stream in);

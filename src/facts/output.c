@@ -3,6 +3,7 @@
  * in. Otherwise where it comes from: text that was decoded or downloaded stays that, whoever
  * passes it on.
  */
+#include "base/path.h"
 #include "facts/internal.h"
 
 #include <stdio.h>
@@ -250,120 +251,193 @@ static bool all_known(const struct act *act)
 /* date +%Y-%m-%d: digits and what stands between them. */
 static bool is_date_format(const struct fact_word *word)
 {
-    if (word->state != WORD_KNOWN || word->len < 3 || word->text[0] != '+')
+    if (word->len < 3 || word->text[0] != '+' || word->text[1] != '%')
         return false;
     for (size_t i = 1; i < word->len; i++) {
-        if (word->text[i] == '%' && i + 1 < word->len &&
-            strchr("YmdHMSsNFTjuVy", word->text[i + 1]))
+        if (word->text[i] == '%' && i + 1 < word->len && strchr("YmdHMSsNF", word->text[i + 1]))
             i++;
-        else if (!strchr("-:.", word->text[i]))
+        else if (word->text[i] != '-')
+            return false;
+    }
+    return word->text[word->len - 1] != '-';
+}
+
+/* Only these letters, in one word: -c, -ci */
+static bool is_letters(const struct fact_word *word, const char *needed, const char *others)
+{
+    if (word->len < 2 || word->text[0] != '-' || !strpbrk(word->text, needed))
+        return false;
+    for (size_t i = 1; i < word->len; i++) {
+        if (!strchr(needed, word->text[i]) && !strchr(others, word->text[i]))
             return false;
     }
     return true;
 }
 
-/* grep -c of one file, or of what flows in. */
-static bool counts_matches(const struct act *act)
+static bool is_operand(const struct act *act, size_t i)
 {
-    size_t files = 0;
-    bool count = false, named = false;
-    for (size_t i = 1; i < act->word_count; i++) {
-        const char *text = act->words[i].text;
-        if (text[0] != '-') {
-            files++;
-        } else if (text[1] != '-') {
-            count |= strchr(text, 'c') != NULL;
-            named |= strpbrk(text, "rRHe") != NULL;
-        } else {
-            count |= strcmp(text, "--count") == 0;
-            named |= strcmp(text, "--count") != 0;
-        }
-    }
-    return count && !named && files <= 2;
+    return i < act->word_count && act->words[i].len && act->words[i].text[0] != '-';
 }
 
-/* Programs that print nothing but a number when they are called this way. */
+/*
+ * Whole command lines that print nothing but a number, some only when numbers flow in, or lines
+ * that start with one. `?` is a word that is no option, or none.
+ */
+static const struct {
+    const char *name;
+    const char *words[3];
+    bool given_numbers, given_counts;
+} number_calls[] = {
+    {"wc", {"-l"}, false, false},
+    {"wc", {"-c"}, false, false},
+    {"wc", {"-w"}, false, false},
+    {"wc", {"-m"}, false, false},
+    {"stat", {"-c", "%s", "?"}, false, false},
+    {"stat", {"-c", "%Y", "?"}, false, false},
+    {"stat", {"-c%s", "?"}, false, false},
+    {"jq", {"length", "?"}, false, false},
+    {"sed", {"-n", "$=", "?"}, false, false},
+    {"awk", {"END{print NR}", "?"}, false, false},
+    {"awk", {"END {print NR}", "?"}, false, false},
+    {"awk", {"END { print NR }", "?"}, false, false},
+    {"awk", {"{print $1}"}, true, true},
+    {"awk", {"{ print $1 }"}, true, true},
+    {"cut", {"-d ", "-f1"}, true, true},
+    {"cut", {"-d:", "-f1"}, true, true},
+    {"cut", {"-f1"}, true, true},
+    {"tr", {"-d", " "}, true, false},
+    {"tr", {"-d", "\n"}, true, false},
+    {"head", {"-1"}, true, false},
+    {"head", {"-n1"}, true, false},
+    {"head", {"-n", "1"}, true, false},
+    {"tail", {"-1"}, true, false},
+    {"tail", {"-n1"}, true, false},
+    {"tail", {"-n", "1"}, true, false},
+    {"sort", {"-n"}, true, false},
+    {"sort", {"-rn"}, true, false},
+    {"sort", {"-nr"}, true, false},
+};
+
+static bool matches_call(const struct act *act, const char *const words[3])
+{
+    size_t i = 0;
+    for (; i < 3 && words[i]; i++) {
+        if (strcmp(words[i], "?") == 0) {
+            if (i + 1 < act->word_count && !is_operand(act, i + 1))
+                return false;
+        } else if (i + 1 >= act->word_count || !word_is(&act->words[i + 1], words[i])) {
+            return false;
+        }
+    }
+    return act->word_count <= i + 1;
+}
+
+static bool all_numbers(const struct act *act, const char *operators)
+{
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (!is_number(act->words[i].text, act->words[i].len) &&
+            !(act->words[i].len == 1 && strchr(operators, act->words[i].text[0])))
+            return false;
+    }
+    return act->word_count > 1;
+}
+
 static bool prints_number(const struct act *act, const struct stream *in)
 {
-    const struct fact_word *last = &act->words[act->word_count - 1];
-    if (act->known && (act->known->flags & KNOWN_NUMBER))
+    if (act->known && (act->known->flags & KNOWN_NUMBER) && act->word_count == 1)
         return true;
     if (!all_known(act))
         return false;
-    if (strcmp(act->name, "wc") == 0)
-        return !has_operands(act) && act->word_count == 2;
+    bool numbers = in->state != WORD_KNOWN && in->source == SOURCE_NUMBER && !in->none;
+    for (size_t i = 0; i < sizeof(number_calls) / sizeof(*number_calls); i++) {
+        bool given = !number_calls[i].given_numbers || numbers ||
+                     (number_calls[i].given_counts && in->counts);
+        if (given && strcmp(act->name, number_calls[i].name) == 0 &&
+            matches_call(act, number_calls[i].words))
+            return true;
+    }
     if (strcmp(act->name, "date") == 0)
-        return is_date_format(last);
-    if (strcmp(act->name, "grep") == 0)
-        return counts_matches(act);
+        return act->word_count == 2 && is_date_format(&act->words[1]);
     if (strcmp(act->name, "seq") == 0)
-        return !has_word(act, "-f") && !has_word(act, "-s") && act->words[1].text[0] != '-';
-    if (strcmp(act->name, "stat") == 0)
-        return has_word(act, "-c%s") || (has_word(act, "-c") && has_word(act, "%s"));
+        return all_numbers(act, "");
+    if (strcmp(act->name, "expr") == 0)
+        return all_numbers(act, "+-*/%");
+    if (strcmp(act->name, "grep") == 0) /* one file, or what flows in */
+        return act->word_count >= 3 && act->word_count <= 4 &&
+               is_letters(&act->words[1], "c", "ivwxEFs") && is_operand(act, 2) &&
+               (act->word_count == 3 || is_operand(act, 3));
     if (strcmp(act->name, "git") == 0)
-        return has_word(act, "rev-list") && has_word(act, "--count");
-    if (strcmp(act->name, "jq") == 0)
-        return has_word(act, "length");
-    if (strcmp(act->name, "expr") == 0) {
-        for (size_t i = 1; i < act->word_count; i++) {
-            if (!is_number(act->words[i].text, act->words[i].len) &&
-                !(act->words[i].len == 1 && strchr("+-*/%", act->words[i].text[0])))
+        return act->word_count == 4 && word_is(&act->words[1], "rev-list") &&
+               word_is(&act->words[2], "--count") && is_operand(act, 3);
+    return false;
+}
+
+/* Lines that start with a number: wc FILE, du FILE, grep -n WHAT FILE. */
+static bool prints_counts(const struct act *act)
+{
+    if (!all_known(act) || act->word_count < 2)
+        return false;
+    if (strcmp(act->name, "wc") == 0)
+        return is_letters(&act->words[1], "lcwm", "") && act->word_count <= 3;
+    if (strcmp(act->name, "du") == 0)
+        return is_letters(&act->words[1], "s", "kmb") && act->word_count <= 3;
+    return strcmp(act->name, "grep") == 0 && act->word_count == 4 &&
+           is_letters(&act->words[1], "n", "ivwxEFs") && is_operand(act, 2) && is_operand(act, 3);
+}
+
+/* Words with which a listing command prints what the text says. */
+static bool chooses_output(const struct act *act)
+{
+    static const char *const words[] = {"-exec",  "-ok",     "-printf", "-fprint",  "-fls",   "-ls",
+                                        "--form", "--pret",  "--label", "--output", "--exec", "-x",
+                                        "-X",     "--parse", "--sq",    "--prefix", "--dump"};
+    for (size_t i = 1; i < act->word_count; i++) {
+        for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++) {
+            if (strncmp(act->words[i].text, words[k], strlen(words[k])) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Names of files, of commits and branches, as they are: never options. */
+static bool prints_names(const struct act *act)
+{
+    static const char *const listers[] = {"find", "ls", "fd", "fdfind", "realpath", "pwd", "which"};
+    static const char *const revisions[] = {
+        "HEAD", "--short", "--abbrev-ref", "--show-toplevel", "--git-dir", "--show-prefix", "@"};
+    if (chooses_output(act))
+        return false;
+    if (is_one_of(act->name, listers, sizeof(listers) / sizeof(*listers)))
+        return true;
+    if (strcmp(act->name, "rg") == 0 || strcmp(act->name, "grep") == 0)
+        return act->word_count > 2 && all_known(act) &&
+               (word_is(&act->words[1], "--files") || is_letters(&act->words[1], "l", "riEFwv"));
+    if (strcmp(act->name, "git") != 0 || act->word_count < 2 || !all_known(act))
+        return false;
+    const struct fact_word *sub = &act->words[1];
+    if (word_is(sub, "rev-parse")) {
+        for (size_t i = 2; i < act->word_count; i++) {
+            if (!is_one_of(act->words[i].text, revisions, sizeof(revisions) / sizeof(*revisions)))
                 return false;
         }
         return true;
     }
-    if (strcmp(act->name, "sed") == 0)
-        return has_word(act, "-n") && has_word(act, "$=");
-    bool numbers = in->state != WORD_KNOWN && in->source == SOURCE_NUMBER && !in->none;
-    if (strcmp(act->name, "cut") == 0 && in->counts)
-        return has_word(act, "-f1") &&
-               (act->word_count == 2 || has_word(act, "-d:") || has_word(act, "-d "));
-    if (strcmp(act->name, "tr") == 0)
-        return numbers && has_word(act, "-d");
-    if (strcmp(act->name, "head") == 0 || strcmp(act->name, "tail") == 0 ||
-        strcmp(act->name, "cut") == 0 || strcmp(act->name, "sort") == 0)
-        return numbers && !has_operands(act);
-    if (strcmp(act->name, "awk") == 0)
-        return ((numbers || in->counts) && act->word_count == 2 &&
-                (word_is(last, "{print $1}") || word_is(last, "{ print $1 }"))) ||
-               has_word(act, "END{print NR}") || has_word(act, "END {print NR}") ||
-               has_word(act, "END { print NR }");
-    return false;
-}
-
-/* Names of files, of commits and branches: never options. */
-static bool prints_names(const struct act *act)
-{
-    static const char *const listers[] = {"find", "ls", "fd", "fdfind", "realpath", "pwd", "which"};
-    static const char *const subcommands[] = {"ls-files",     "rev-parse", "merge-base",
-                                              "rev-list",     "describe",  "symbolic-ref",
-                                              "for-each-ref", "branch",    "hash-object"};
-    if (is_one_of(act->name, listers, sizeof(listers) / sizeof(*listers)))
-        return !has_word(act, "-printf");
-    if (strcmp(act->name, "git") == 0) {
-        for (size_t i = 0; i < sizeof(subcommands) / sizeof(*subcommands); i++) {
-            if (has_word(act, subcommands[i]))
-                return true;
-        }
-        return has_word(act, "--name-only") || has_word(act, "--show-current") ||
-               has_word(act, "--format=%H") || has_word(act, "--format=%h");
-    }
-    if (strcmp(act->name, "rg") == 0 || strcmp(act->name, "grep") == 0) {
-        for (size_t i = 1; i < act->word_count; i++) {
-            const char *text = act->words[i].text;
-            if (strcmp(text, "--files") == 0 || strcmp(text, "--files-with-matches") == 0 ||
-                (text[0] == '-' && text[1] != '-' && strpbrk(text, "lL")))
-                return true;
-        }
-    }
-    return false;
+    if (word_is(sub, "merge-base"))
+        return act->word_count == 4 && is_operand(act, 2) && is_operand(act, 3);
+    return word_is(sub, "ls-files") || word_is(sub, "rev-list") ||
+           (word_is(sub, "diff") && act->word_count > 2 &&
+            word_is(&act->words[2], "--name-only")) ||
+           (word_is(sub, "branch") && act->word_count == 3 &&
+            word_is(&act->words[2], "--show-current"));
 }
 
 /* The top of the repository, where that is the workspace. */
 static bool is_toplevel(struct walk *w, const struct act *act)
 {
     char *marker = arena_format(w->arena, "%s/.git", w->host->workspace);
-    return act->word_count == 3 && strcmp(act->name, "git") == 0 && has_word(act, "rev-parse") &&
+    return w->cwd && !w->cwd->next && path_is_below(w->cwd->path, w->host->workspace) &&
+           act->word_count == 3 && strcmp(act->name, "git") == 0 && has_word(act, "rev-parse") &&
            has_word(act, "--show-toplevel") && marker && w->host->exists &&
            w->host->exists(w->host->user, marker);
 }
@@ -426,13 +500,12 @@ struct stream output_of(struct walk *w, const struct act *act, struct stream in)
     if (prints_names(act) && source <= SOURCE_OUTPUT)
         return from(SOURCE_FILES);
     static const char *const keeping[] = {"head", "tail", "sort", "uniq", "grep", "tac", "shuf"};
-    if (is_one_of(act->name, keeping, sizeof(keeping) / sizeof(*keeping)) && !in.none &&
-        in.state != WORD_KNOWN && in.source == SOURCE_FILES)
+    if (is_one_of(act->name, keeping, sizeof(keeping) / sizeof(*keeping)) && !chooses_output(act) &&
+        all_known(act) && !in.none && in.state != WORD_KNOWN && in.source == SOURCE_FILES)
         return from(SOURCE_FILES);
-    bool keeps_counts = in.counts && is_one_of(act->name, keeping, 3);
-    if ((strcmp(act->name, "wc") == 0 || strcmp(act->name, "du") == 0 || keeps_counts ||
-         (strcmp(act->name, "grep") == 0 && has_word(act, "-n") && !has_word(act, "-r"))) &&
-        source <= SOURCE_OUTPUT)
+    bool keeps_counts = in.counts && all_known(act) && !has_operands(act) &&
+                        (strcmp(act->name, "head") == 0 || strcmp(act->name, "tail") == 0);
+    if ((prints_counts(act) || keeps_counts) && source <= SOURCE_OUTPUT)
         return (struct stream){.source = SOURCE_OUTPUT, .text = "", .counts = true};
     enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;
     if (kind == KIND_NETWORK || (act->effects & EFFECT_NETWORK))

@@ -261,7 +261,7 @@ static struct value trim_value(struct walk *w, const struct shell_param *p,
         const char *copy = arena_copy(w->arena, text + skip, len - skip);
         return copy ? value_known(copy, len - skip) : value_unknown(SOURCE_TOO_MUCH);
     }
-    if (has_glob(what.text, what.len))
+    if (has_glob(what.text, what.len) || memchr(what.text, ']', what.len))
         return value_unknown(SOURCE_VARIABLE);
     bool fits =
         what.len <= len && memcmp(front ? text : text + len - what.len, what.text, what.len) == 0;

@@ -120,12 +120,16 @@ struct fact_path *path_make(struct walk *w, const struct place *base, const stru
     if (!base || (word->len && word->text[0] == '/'))
         return make_one(w, NULL, word, mode);
     struct fact_path *first = NULL, **last = &first;
+    bool stays = false; /* from one directory at least it does not leave the workspace */
     for (; base; base = base->next) {
         *last = make_one(w, base->path, word, mode);
         if (!*last)
             break;
+        stays |= (*last)->text && path_is_below((*last)->text, w->host->workspace);
         last = &(*last)->next;
     }
+    for (struct fact_path *p = first; p; p = p->next)
+        p->one_of_several = stays;
     return first;
 }
 

@@ -327,7 +327,7 @@ struct stream simple_walk(struct walk *w, const struct shell_command *c, struct 
         act_paths(act, paths);
     else
         redirect_attach(w, paths, c->span);
-    if (c->redirects) /* one may fail */
+    if (c->redirects || c->simple.assignments) /* one may fail */
         w->entered_surely = false;
     if (c->redirects && word_is(&words.items[0], "exec"))
         w->streams_odd = true;

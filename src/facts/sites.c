@@ -8,7 +8,9 @@ struct finder {
     struct walk *w;
     bool sets;          /* anything was found */
     unsigned functions; /* around this place */
+    bool only_once;     /* neither in a loop nor in a function */
     bool risky;         /* met something that can end the line that it stands in */
+    bool any_risky;     /* somewhere in the text */
     bool has_functions;
     const struct shell_list *main;
     uint32_t *entered; /* where the directory changes */
@@ -83,7 +85,10 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
             break;
         case SHELL_PARAM: {
             const struct shell_param *p = part->param;
-            f->risky |= p->op.len || p->indirect || p->has_subscript || p->bad;
+            f->risky |=
+                p->indirect || p->bad || p->has_subscript ||
+                (p->op.len && (strchr("@?", p->op.bytes[p->op.len - 1]) ||
+                               (p->op.len == 1 && p->op.bytes[0] == ':') || p->op.bytes[0] == '@'));
             if (p->op.len && p->op.bytes[p->op.len - 1] == '=') {
                 if (p->indirect)
                     add_any_name(f);
@@ -289,7 +294,7 @@ static bool is_plain_setting(const struct finder *f, const struct shell_word *wo
     *once = false;
     if (!name)
         return false;
-    *once = text_is(name->bytes, name->len, "readonly");
+    *once = text_is(name->bytes, name->len, "readonly") && f->only_once;
     if (!*once && !text_is(name->bytes, name->len, "export") &&
         !text_is(name->bytes, name->len, "declare") &&
         !(f->functions && text_is(name->bytes, name->len, "local")))
@@ -304,6 +309,15 @@ static bool is_plain_setting(const struct finder *f, const struct shell_word *wo
     return words->next != NULL;
 }
 
+/* IFS in front of read splits what is read, and nothing else. */
+static bool is_reader(const struct shell_word *words)
+{
+    const struct shell_text *name = words ? literal(words) : NULL;
+    return name &&
+           (text_is(name->bytes, name->len, "read") || text_is(name->bytes, name->len, "mapfile") ||
+            text_is(name->bytes, name->len, "readarray"));
+}
+
 /* `region`: the list of which the command is an item that surely runs; NULL: it may not. */
 static void add_simple(struct finder *f, const struct shell_command *command,
                        const struct shell_list *region)
@@ -311,15 +325,20 @@ static void add_simple(struct finder *f, const struct shell_command *command,
     const struct shell_word *words = command->simple.words;
     if (command->redirects) /* one may fail, and then nothing is set */
         region = NULL;
+    /* what fails in one of them leaves the others as they were */
     for (const struct shell_assignment *a = command->simple.assignments; a; a = a->next) {
         f->risky |= state_is_read_only(a->name.bytes, a->name.len);
+        add_expression(f, a->subscript);
+        add_parts(f, a->value.parts);
+    }
+    if (f->risky && command->simple.assignments && region == f->main)
+        region = NULL;
+    for (const struct shell_assignment *a = command->simple.assignments; a; a = a->next) {
         bool plain = region && !words && !a->has_subscript;
-        bool for_read = words && text_is(a->name.bytes, a->name.len, "IFS");
+        bool for_read = text_is(a->name.bytes, a->name.len, "IFS") && is_reader(words);
         if (!for_read)
             add(f, a->name, plain ? CLASS_STRAIGHT : CLASS_ANY, plain ? region : NULL,
                 !words && sets_number(a));
-        add_expression(f, a->subscript);
-        add_parts(f, a->value.parts);
     }
     for (const struct shell_word *word = words; word; word = word->next)
         add_parts(f, word->parts);
@@ -441,12 +460,14 @@ static void add_list(struct finder *f, const struct shell_list *list)
         for (const struct shell_pipeline *p = item->pipelines; p; p = p->next) {
             bool surely = p == item->pipelines && p->commands && !p->commands->next &&
                           item->end != SHELL_END_BACKGROUND && !cut_short;
+            f->only_once = list == f->main;
             for (const struct shell_command *c = p->commands; c; c = c->next)
                 add_command(f, c, surely ? list : NULL);
         }
         /* An expansion that fails, or an assignment to what is read-only, ends the line of the
          * text, and the next line runs all the same. */
         cut_short = list == f->main && !item->line_ends && (cut_short || f->risky);
+        f->any_risky |= f->risky;
         f->risky |= risky;
     }
 }
@@ -457,6 +478,7 @@ bool sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit
     add_list(&f, tree->list);
     unit->entered = f.entered;
     unit->entered_count = f.entered_count;
+    w->lines_break |= f.any_risky;
     return f.sets;
 }
 

@@ -74,20 +74,6 @@ struct shell_call {
     size_t operand; /* index of the first */
 };
 
-/* Settings under which bash reads text otherwise. */
-static bool is_odd_option(const struct fact_word *word)
-{
-    static const char *const odd[] = {"posix", "extglob", "expand_aliases", "histexpand",
-                                      "history"};
-    if (word->state != WORD_KNOWN)
-        return true;
-    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
-        if (word_is(word, odd[i]))
-            return true;
-    }
-    return strncmp(word->text, "compat", 6) == 0;
-}
-
 static struct shell_call read_shell_call(struct walk *w, struct act *act)
 {
     struct shell_call call = {0};
@@ -124,11 +110,11 @@ static struct shell_call read_shell_call(struct walk *w, struct act *act)
             call.command |= c == 'c' && word->text[0] == '-';
             call.from_stdin |= c == 's';
             call.only_reads |= c == 'n' && word->text[0] == '-';
-            if (c == 'H' && word->text[0] == '-')
+            /* history, keywords as variables, braces, restrictions */
+            if (strchr(word->text[0] == '-' ? "Hikr" : "B", c))
                 call.odd_option = word->text;
             if ((c == 'o' || c == 'O') && i + 1 < act->word_count) {
-                if (is_odd_option(&act->words[++i]))
-                    call.odd_option = act->words[i].text;
+                builtin_check_setting(w, c == 'o' ? "set" : "shopt", &act->words[++i]);
                 break;
             }
         }
@@ -400,8 +386,11 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
         return;
     }
     struct act *inner = NULL;
+    bool bare = w->bare_environment;
+    w->bare_environment |= strcmp(act->name, "env") == 0 && act->words[1].text[0] == '-';
     special_run(w, words, count, (struct shell_span){words[0].span.from, words[count - 1].span.to},
                 in, &inner);
+    w->bare_environment = bare;
 }
 
 /* --- files --------------------------------------------------------------------------------------

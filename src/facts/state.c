@@ -138,7 +138,9 @@ struct value state_value(struct walk *w, const char *name, size_t len)
     struct variable *v = state_variable(w, name, len);
     if (!v)
         return value_unknown(SOURCE_TOO_MUCH);
-    if (is_certain(w, v) && !(w->blind && v->class == CLASS_NONE && !v->body))
+    bool of_the_host = v->class == CLASS_NONE && v->value.set;
+    if (is_certain(w, v) && !(of_the_host && (w->blind || w->bare_environment)) &&
+        !(w->blind && !of_the_host))
         return v->value;
     if (v->class != CLASS_NONE && v->class != CLASS_LOOP && v->numbers && !w->blind)
         return value_unknown(SOURCE_NUMBER);
@@ -211,7 +213,8 @@ void state_watch_ifs(struct walk *w)
 
 struct value state_arguments(const struct walk *w)
 {
-    return w->arguments_change || w->blind ? value_unknown(SOURCE_ARGUMENT) : w->arguments;
+    return w->arguments_change || w->blind || w->later ? value_unknown(SOURCE_ARGUMENT)
+                                                       : w->arguments;
 }
 
 struct value value_list(const struct fact_word *words, size_t count)

@@ -208,6 +208,7 @@ static struct stream walk_definition(struct walk *w, struct definition *d,
     if (!known && (d->worst || d->active > 1)) {
         if (w->function_enters)
             w->cwd = NULL;
+        w->blind = true; /* what it sets is not followed */
         return nothing;
     }
     d->followed = true;

@@ -259,7 +259,8 @@ static struct answer judge_place(const struct judge_paths *p, const struct fact_
     if (path->mode == PATH_ENTER && p->home && strcmp(text, p->home) == 0)
         return fine; /* the box has a home of its own, and nothing in it */
     if (path->climbs)
-        return (struct answer){DECISION_DENY, "path: climbs", "leaves the workspace through .."};
+        return (struct answer){path->one_of_several ? DECISION_CONFIRM : DECISION_DENY,
+                               "path: climbs", "leaves the workspace through .."};
     if (!changes && shows_part_of(p, path, text))
         return fine;
     bool ok = changes ? is_listed(p, &p->write, text)

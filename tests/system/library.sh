@@ -39,7 +39,7 @@ check 'the header may be included twice' gcc -std=c11 "${strict[@]}" twice.c
 check 'the example links with the shared library' \
     gcc -Wall -Wextra -Werror "$STAGE/examples/run.c" "-I$root/include" "-L$root/lib" -lnacre -o run-shared
 check 'and with the static one' \
-    gcc -Wall -Wextra -Werror "$STAGE/examples/run.c" "-I$root/include" "$root/lib/libnacre.a" -lnettle -o run-static
+    gcc -Wall -Wextra -Werror "$STAGE/examples/run.c" "-I$root/include" "$root/lib/libnacre.a" -lnettle -lfyaml -o run-static
 export LD_LIBRARY_PATH=$root/lib
 for kind in shared static; do
     ./run-$kind 'echo from the library; echo err >&2; exit 7' "$NACRE_LAUNCH" > "$scratch/out" 2> "$scratch/err"
@@ -47,7 +47,7 @@ for kind in shared static; do
     like "$kind: standard error" "$(cat "$scratch/err")" 'err*'
     ./run-$kind 'id -un; hostname' "$NACRE_LAUNCH" > "$scratch/out" 2> /dev/null
     like "$kind: it is the sandbox" "$(cat "$scratch/out")" $'agent\nnacre'
-    ./run-$kind 'touch ran' /nowhere > "$scratch/out" 2>&1
+    ./run-$kind 'mkdir ran' /nowhere > "$scratch/out" 2>&1
     is "$kind: without a launcher nothing runs" "$? $(find . -name ran)" '125 '
 done
 is 'the shared one needs the library by its soname' "$(readelf -d run-shared | sed -n 's/.*NEEDED.*\[\(libnacre.*\)\]/\1/p')" libnacre.so.0
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     return 0;
 }
 EOF
-check 'another program' gcc -Wall -Wextra -Werror odd.c "-I$root/include" "$root/lib/libnacre.a" -lnettle -o odd
+check 'another program' gcc -Wall -Wextra -Werror odd.c "-I$root/include" "$root/lib/libnacre.a" -lnettle -lfyaml -o odd
 ./odd "$NACRE_LAUNCH" > "$scratch/out" 2>&1
 is 'that ignores SIGCHLD runs 20 commands and keeps no descriptor' "$? $(cat "$scratch/out")" '0 0 descriptors left'
 

@@ -111,7 +111,7 @@ rm -r .nacre
 
 printf 'shell:\n\tallow: [ls]\n' | config
 nacre policy check
-complains 'a tab' 2 "nacre: policy: $user/config.yaml:2:1: a tab as indentation"
+complains 'a tab' 2 "nacre: policy: $user/config.yaml:2:1: a tab*"
 printf 'shell:\n  alow: [ls]\n' | config
 nacre policy show
 complains 'an unknown key, and what was meant' 2 "nacre: policy: $user/config.yaml:2:3: unknown key 'shell.alow'; did you mean 'allow'?"

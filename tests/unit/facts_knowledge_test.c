@@ -433,7 +433,7 @@ static void test_kinds(void)
         {"zsh", KIND_SHELL},         {"python", KIND_INTERPRETER},
         {"node", KIND_INTERPRETER},  {"java", KIND_INTERPRETER},
         {"timeout", KIND_WRAPPER},   {"xargs", KIND_WRAPPER},
-        {"busybox", KIND_WRAPPER},   {"exec", KIND_WRAPPER},
+        {"busybox", KIND_PLAIN},     {"exec", KIND_WRAPPER},
         {"curl", KIND_NETWORK},      {"ssh", KIND_NETWORK},
         {"nc", KIND_NETWORK},        {"sudo", KIND_PRIVILEGE},
         {"crontab", KIND_PRIVILEGE}, {"nsenter", KIND_PRIVILEGE},
@@ -506,7 +506,7 @@ static void test_settings_and_variables(void)
 
     static const char *const asked[] = {
         "LD_PRELOAD", "LD_BIND_NOW",      "PATH",           "BASH_ENV",
-        "IFS",        "PYTHONPATH",       "NODE_OPTIONS",   "PERL5OPT",
+        "PWD",        "PYTHONPATH",       "NODE_OPTIONS",   "PERL5OPT",
         "GIT_DIR",    "GIT_CONFIG_COUNT", "PROMPT_COMMAND", "LESSOPEN"};
     for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
         tap_check(variable(asked[i]) && variable(asked[i])->flags & MARK_ASK &&

@@ -524,7 +524,7 @@ static void test_builtin(void)
         for (size_t k = 0; policy && i == 1 && k < policy->allow.count; k++) {
             const char *word = policy->allow.items[k].words[0];
             static const char *const not [] = {"tee", "touch", "cp",   "mv",     "rm",   "ln",
-                                               "sed", "alias", "eval", "source", "exec", "."};
+                                               "dd",  "alias", "eval", "source", "exec", "."};
             for (size_t n = 0; n < sizeof(not ) / sizeof(not [0]); n++) {
                 if (strcmp(word, not [n]) == 0)
                     tap_check(false, "%s is not for everybody", word);
