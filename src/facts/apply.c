@@ -482,6 +482,8 @@ static size_t use_value(struct reading *r, const struct knowledge_option *option
 /* Of a command that runs another: its value may be what looks like the command. */
 static void unknown_option(struct reading *r, const struct fact_word *word)
 {
+    if (r->command->subcommand_count && !r->act->sub && !memchr(word->text, '=', word->len))
+        r->act->flags |= ACT_UNCLEAR;
     bool digits = is_number(word->text + 1, word->len - 1); /* nice -5 */
     if (r->act->known->kind == KIND_WRAPPER && !digits)
         finding_add(r->w, FINDING_OPTION, r->act->name, "has an option that is not known",
@@ -565,7 +567,7 @@ static void check_hidden_option(struct reading *r, const struct fact_word *word)
     if (!has_sharp_options(r->command) && !has_sharp_options(r->outer))
         return;
     bool dash = word->len && (word->text[0] == '-' ||
-                              (word->state == WORD_PATTERN && memchr("[?", word->text[0], 2)));
+                              (word->state == WORD_PATTERN && char_in(word->text[0], "[?")));
     bool open = word->len == 0 && word->state == WORD_UNKNOWN && word->source > SOURCE_FILES;
     /* -n"$x" has its letters before; only the value is unknown */
     if (dash && word->state == WORD_UNKNOWN && word->len >= 2 && !word->many) {
@@ -867,6 +869,11 @@ struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
     use_stdin(&r);
     if (r.removal)
         special_removal(w, act, r.removal, &r.operands, r.options.count);
+    act->operands = r.operands.items;
+    act->operand_count = r.operands.count;
+    const char *implied = special_implied(act, &r.operands);
+    if (implied)
+        note(&r, &r.options, implied);
     act->options = names_of(w, &r.options);
     act->option_count = r.options.count;
     act->asked = names_of(w, &r.asked);

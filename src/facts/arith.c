@@ -29,10 +29,13 @@ bool arith_assigns(const char *text, size_t len, size_t from, size_t end)
     size_t i = end;
     unsigned depth = 0;
     if (i < len && text[i] == '[') {
+        enum { LOOKED_AT = 256 }; /* so that no text makes it quadratic; past it, it counts */
         do {
             depth += text[i] == '[';
             depth -= text[i] == ']';
             i++;
+            if (i > end + LOOKED_AT)
+                return true;
         } while (i < len && depth);
     }
     while (i < len && (text[i] == ' ' || text[i] == '\t'))

@@ -31,7 +31,7 @@ static size_t first_operand(const struct act *act)
 /* A directory now, and nothing before could have removed it. */
 static bool is_there(const struct walk *w, const char *path)
 {
-    return !w->removes && !w->lines_break && w->host->is_directory &&
+    return !w->removes && sites_surely_runs(w, w->command) && w->host->is_directory &&
            w->host->is_directory(w->host->user, path);
 }
 
@@ -343,10 +343,9 @@ static bool run_unset(struct walk *w, struct act *act, struct stream in)
     for (size_t i = first_operand(act); i < act->word_count; i++) {
         const struct fact_word *word = &act->words[i];
         if (word->state == WORD_KNOWN && is_name(word->text, word->len)) {
-            if (has_flag(act, 'f')) {
-                state_define(w, word->text, word->len, NULL);
+            state_define(w, word->text, word->len, NULL, false); /* a function, where there is no variable */
+            if (has_flag(act, 'f'))
                 continue;
-            }
             static const char *const needed[] = {"PATH", "HOME", "IFS"};
             for (size_t k = 0; k < 3; k++) {
                 if (word_is(word, needed[k]))

@@ -15,6 +15,7 @@ struct field {
     size_t len, capacity;
     size_t sure;       /* letters before anything unknown or any glob */
     bool tilde_places; /* ~ counts at the start and behind = and : */
+    bool made;         /* of expansions */
     bool quoted;       /* an empty word stays a word */
     bool unknown, pattern, many;
     uint8_t source;
@@ -42,6 +43,12 @@ static bool grow(struct field *f, size_t more)
 
 static void append(struct field *f, const char *bytes, size_t len, bool live)
 {
+    if (f->made && f->len + len > VALUE_MAX) { /* put together: x=$x$x */
+        f->unknown = true;
+        f->many |= f->out != NULL;
+        f->source = f->source > SOURCE_TOO_MUCH ? f->source : SOURCE_TOO_MUCH;
+        return;
+    }
     if (len == 0 || !grow(f, len))
         return;
     memcpy(f->text + f->len, bytes, len);
@@ -56,6 +63,8 @@ static void append_pattern(struct field *f, const char *pattern, size_t len,
 
 static void append_unknown(struct field *f, enum word_source source, bool many)
 {
+    if (source > f->w->worst_source)
+        f->w->worst_source = (uint8_t)source;
     if (source == SOURCE_NUMBER) { /* digits: the rest of the word stays what it is */
         append_pattern(f, "*", 1, source);
         f->many |= many && f->out;
@@ -175,12 +184,12 @@ static void append_split(struct field *f, const char *text, size_t len)
     }
     for (size_t i = 0; i < len;) {
         size_t from = i;
-        while (i < len && !memchr(" \t\n", text[i], 3))
+        while (i < len && !char_in(text[i], " \t\n"))
             i++;
         append(f, text + from, i - from, true);
         if (i == len)
             break;
-        while (i < len && memchr(" \t\n", text[i], 3))
+        while (i < len && char_in(text[i], " \t\n"))
             i++;
         if (f->len || f->quoted || f->unknown || f->pattern)
             next_word(f);
@@ -368,6 +377,7 @@ static void append_part(struct field *f, const struct shell_part *part, bool fir
         break;
     }
     case SHELL_PARAM:
+        f->made = true;
         append_param(f, part, quoted);
         break;
     case SHELL_COMMAND:

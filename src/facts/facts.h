@@ -90,6 +90,7 @@ enum act_flag {
     ACT_SYSTEM_PATH = 1 << 4, /* named by the path of a system directory: /usr/bin/ls */
     ACT_OTHER_PATH = 1 << 5,  /* named by another path: ./ls */
     ACT_REMOTE = 1 << 6,      /* runs on another machine */
+    ACT_UNCLEAR = 1 << 8,     /* an option before the subcommand is not known: it may take a value */
     ACT_WORKSPACE = 1 << 7,   /* named by a path in the workspace: ./build/app */
 };
 
@@ -101,6 +102,8 @@ struct act {
     const struct knowledge *sub;   /* its subcommand, or NULL */
     size_t first_operand;          /* index of the subcommand or the first operand in `words` */
     size_t second_name;         /* index of a subcommand of the subcommand (git remote add), or 0 */
+    const struct fact_word *operands; /* behind the subcommand; values of options are none */
+    size_t operand_count;
     const char *const *options; /* the main spelling of each option met, in order */
     size_t option_count;
     const char *const *asked; /* those options that must be listed by name */

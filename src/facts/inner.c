@@ -3,8 +3,11 @@
 
 #include "facts/special.h"
 
-static enum finding_kind code_kind(uint8_t source)
+/* Where some word of the text was decoded, text that is not known may be that. */
+static enum finding_kind code_kind(const struct walk *w, uint8_t source)
 {
+    if (w->worst_source >= SOURCE_DECODED && source < w->worst_source)
+        source = w->worst_source;
     return source == SOURCE_DOWNLOADED ? FINDING_DOWNLOAD
            : source == SOURCE_DECODED  ? FINDING_DECODED
                                        : FINDING_CODE;
@@ -126,7 +129,7 @@ static void walk_process(struct walk *w, const char *text, size_t len, enum dial
 
 static void run_unknown_text(struct walk *w, const struct fact_word *text)
 {
-    finding_add(w, code_kind(text->source), via_name(w), "runs text that is not known here",
+    finding_add(w, code_kind(w, text->source), via_name(w), "runs text that is not known here",
                 text->span);
 }
 
@@ -167,7 +170,7 @@ void inner_stream(struct walk *w, const struct stream *in, enum dialect dialect,
         return;
     }
     uint8_t source = in->none ? SOURCE_INPUT : in->source;
-    finding_add(w, code_kind(source), via_name(w),
+    finding_add(w, code_kind(w, source), via_name(w),
                 source == SOURCE_DOWNLOADED ? "runs what comes from another machine"
                 : source == SOURCE_DECODED  ? "runs what another command has decoded"
                                             : "runs what comes on its standard input",
@@ -185,7 +188,7 @@ void inner_words(struct walk *w, const struct fact_word *text)
         command = shell_plain_command(tree);
     w->texts_bytes += text->len;
     if (!command) {
-        finding_add(w, code_kind(text->source), via_name(w),
+        finding_add(w, code_kind(w, text->source), via_name(w),
                     "runs a program that is not known here", text->span);
         return;
     }

@@ -16,6 +16,9 @@ enum {
     PLACES_MAX = 4,        /* directories that the shell may be in */
     SAME_LOOKED_AT = 1024, /* findings that are compared with a new one */
     EXPRESSIONS_MAX = 1 << 16,
+    DEFINITIONS_MAX = 8,       /* of one name, that a call is followed into */
+    VALUE_MAX = 1 << 16,       /* bytes of a value, and of a path */
+    WORDS_TOTAL = 1 << 20,     /* words of all commands */
     LINKS_MAX = 16, /* symbolic links that lead to each other */
 };
 
@@ -89,12 +92,18 @@ struct place {
     const struct place *next;
 };
 
+/* Places in a text. */
+struct offsets {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
 /* A text under way: the one given, or one within it (eval, bash -c). */
 struct unit {
     bool own;                /* spans are those of the text given */
     struct shell_span span;  /* of the word that holds it, for all of its acts, unless `own` */
-    const uint32_t *entered; /* where its commands are that change the directory, in order */
-    size_t entered_count;
+    struct offsets entered; /* where its commands are that change the directory */
+    struct offsets sure;    /* those of its commands that surely run when their list does */
 };
 
 /* What flows into a command. */
@@ -140,7 +149,7 @@ struct walk {
     bool entered_surely;         /* the last cd was into a directory that is there */
     const struct place *visited; /* every directory so far: where cd - and popd lead */
 
-    bool lines_break;      /* something may end a line of the text, and the next one runs */
+    uint32_t command;     /* where the simple command under way starts */
     bool bare_environment; /* variables of the host may be taken away: env -i */
     bool removes;          /* something before may have removed files */
     bool function_enters;  /* a function changes the directory */
@@ -157,6 +166,8 @@ struct walk {
     unsigned nesting;
     unsigned rounds, calls;
     size_t texts_bytes;
+    size_t words_made;
+    uint8_t worst_source; /* of any word so far */
     size_t expressions; /* values that were evaluated as expressions */
     bool bound_told;
 };
@@ -178,7 +189,8 @@ struct value state_arguments(const struct walk *w);
 struct value value_list(const struct fact_word *words, size_t count);
 struct function *state_function(struct walk *w, const char *name, size_t len);
 /* NULL: taken away. */
-void state_define(struct walk *w, const char *name, size_t len, struct definition *definition);
+void state_define(struct walk *w, const char *name, size_t len, struct definition *definition,
+                  bool surely);
 const struct place *state_place(struct walk *w, const char *path);
 const struct place *state_either(struct walk *w, const struct place *a, const struct place *b);
 
@@ -186,6 +198,8 @@ const struct place *state_either(struct walk *w, const struct place *a, const st
 bool sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit);
 /* Whether a builtin of this name changes variables, arguments or the directory. */
 bool sites_is_setter(const char *name);
+/* Whether the command that starts there surely runs when its list does: no error can skip it. */
+bool sites_surely_runs(const struct walk *w, uint32_t offset);
 /* Whether something in this part of the text, or a function, changes the directory. */
 bool sites_enter(const struct walk *w, struct shell_span span);
 
@@ -210,6 +224,10 @@ void words_add(struct walk *w, struct words *words, struct fact_word word);
 static inline bool word_is(const struct fact_word *word, const char *text)
 {
     return word->state == WORD_KNOWN && strcmp(word->text, text) == 0;
+}
+static inline bool char_in(char c, const char *set)
+{
+    return c && strchr(set, c);
 }
 static inline bool text_is(const char *text, size_t len, const char *other)
 {

@@ -42,7 +42,7 @@ static bool special_value(struct walk *w, const struct shell_param *p, struct va
     if (len == 0)
         return false;
     struct value args = {0};
-    if (memchr("@*#0123456789", name[0], 13))
+    if (char_in(name[0], "@*#0123456789"))
         args = state_arguments(w);
     bool known = args.state == WORD_KNOWN && args.list;
     if (len == 1 && (name[0] == '@' || name[0] == '*')) {
@@ -60,7 +60,7 @@ static bool special_value(struct walk *w, const struct shell_param *p, struct va
         *ret = known ? number_value(w, args.word_count) : value_unknown(SOURCE_NUMBER);
         return true;
     }
-    if (len == 1 && memchr("?$!", name[0], 3)) {
+    if (len == 1 && char_in(name[0], "?$!")) {
         *ret = value_unknown(SOURCE_NUMBER);
         return true;
     }
@@ -237,7 +237,7 @@ static struct value cut_value(struct walk *w, const struct shell_param *p,
 static bool has_glob(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        if (memchr("*?[\\(", text[i], 5))
+        if (char_in(text[i], "*?[\\("))
             return true;
     }
     return false;
@@ -418,7 +418,7 @@ struct value param_value(struct walk *w, const struct shell_param *p, bool quote
             if (words[i].state != WORD_KNOWN && words[i].source > value.source)
                 value.source = words[i].source;
         }
-        bool keeps = memchr("+-", p->op.bytes[p->op.bytes[0] == ':' && p->op.len > 1], 2) != NULL;
+        bool keeps = char_in(p->op.bytes[p->op.bytes[0] == ':' && p->op.len > 1], "+-");
         if (keeps && !empty && p->op.bytes[p->op.len - 1] == '-') {
             expand_visit(w, p->operand);
             *ret_words = words;
@@ -428,6 +428,8 @@ struct value param_value(struct walk *w, const struct shell_param *p, bool quote
     }
     if (value.list)
         value = value_unknown(SOURCE_VARIABLE);
+    if (value.state != WORD_UNKNOWN && value.len > WORDS_MAX)
+        value = value_unknown(SOURCE_TOO_MUCH);
     for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
         if (op_is(p, operators[i].op))
             return operators[i].apply(w, p, &value);

@@ -117,7 +117,8 @@ static struct value assigned_value(struct walk *w, const struct shell_assignment
         return value;
     struct value before = state_value(w, a->name.bytes, a->name.len);
     if (before.state == WORD_KNOWN && value.state == WORD_KNOWN && !before.list && !value.list) {
-        char *text = arena_alloc(w->arena, (size_t)before.len + value.len + 1);
+        bool small = (size_t)before.len + value.len <= WORDS_MAX;
+        char *text = small ? arena_alloc(w->arena, (size_t)before.len + value.len + 1) : NULL;
         if (!text)
             return value_unknown(SOURCE_TOO_MUCH);
         memcpy(text, before.text, before.len);
@@ -308,10 +309,49 @@ static bool prints_elsewhere(const struct shell_redirect *redirects)
     return false;
 }
 
+/* Builtins whose NAME=VALUE words are expanded like assignments: neither split nor globbed. */
+static bool is_declaration(const struct shell_word *words)
+{
+    static const char *const names[] = {"export", "declare", "typeset", "local", "readonly"};
+    const struct shell_part *part = words ? words->parts : NULL;
+    for (size_t i = 0; part && !part->next && part->kind == SHELL_TEXT && i < 5; i++) {
+        if (text_is(part->text.bytes, part->text.len, names[i]))
+            return true;
+    }
+    return false;
+}
+
+static void expand_declaration(struct walk *w, const struct shell_word *words, struct words *out)
+{
+    for (; words; words = words->next) {
+        const struct shell_part *part = words->parts;
+        const char *equals = part && part->kind == SHELL_TEXT
+                                 ? memchr(part->text.bytes, '=', part->text.len)
+                                 : NULL;
+        size_t len = equals ? (size_t)(equals - part->text.bytes) : 0;
+        len -= len && part->text.bytes[len - 1] == '+';
+        if (!equals || !is_name(part->text.bytes, len) || w->plain_shell) {
+            expand_word(w, words, out); /* a plain sh does split them */
+            continue;
+        }
+        struct value value = expand_value(w, part);
+        words_add(w, out,
+                  (struct fact_word){.text = value.text,
+                                     .len = value.len,
+                                     .state = value.state,
+                                     .source = value.source,
+                                     .made = part->next != NULL,
+                                     .span = span_of(w, words->span)});
+    }
+}
+
 struct stream simple_walk(struct walk *w, const struct shell_command *c, struct stream in)
 {
     struct words words = {0};
-    expand_words(w, c->simple.words, &words);
+    if (is_declaration(c->simple.words))
+        expand_declaration(w, c->simple.words, &words);
+    else
+        expand_words(w, c->simple.words, &words);
     if (w->streams_odd && !in.none)
         in = stream_unknown(in.source > SOURCE_INPUT ? in.source : SOURCE_INPUT);
     struct fact_path *paths = c->redirects ? redirect_walk(w, c->redirects, &in) : NULL;
@@ -322,6 +362,7 @@ struct stream simple_walk(struct walk *w, const struct shell_command *c, struct 
     }
     assign_walk(w, c->simple.assignments, false, &words.items[0]);
     struct act *act = NULL;
+    w->command = c->span.from;
     struct stream out = act_run(w, words.items, words.count, span_of(w, c->span), in, &act);
     if (paths && act)
         act_paths(act, paths);

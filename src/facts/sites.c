@@ -10,11 +10,10 @@ struct finder {
     unsigned functions; /* around this place */
     bool only_once;     /* neither in a loop nor in a function */
     bool risky;         /* met something that can end the line that it stands in */
-    bool any_risky;     /* somewhere in the text */
     bool has_functions;
     const struct shell_list *main;
-    uint32_t *entered; /* where the directory changes */
-    size_t entered_count, entered_capacity;
+    struct offsets entered; /* where the directory changes */
+    struct offsets sure;    /* cd and definitions of functions that surely run */
 };
 
 static void add(struct finder *f, struct shell_text name, enum variable_class class,
@@ -32,24 +31,39 @@ static void add_any_name(struct finder *f)
     f->w->blind = true;
 }
 
-static void add_entered(struct finder *f, uint32_t offset)
+static void add_offset(struct finder *f, struct offsets *list, uint32_t offset)
 {
-    f->sets = true;
-    if (f->entered_count == f->entered_capacity) {
-        size_t capacity = f->entered_capacity ? f->entered_capacity * 2 : 8;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 8;
         uint32_t *more = arena_alloc_array(f->w->arena, capacity, sizeof(*more));
         if (!more)
             return;
-        if (f->entered_count)
-            memcpy(more, f->entered, f->entered_count * sizeof(*more));
-        f->entered = more;
-        f->entered_capacity = capacity;
+        if (list->count)
+            memcpy(more, list->items, list->count * sizeof(*more));
+        list->items = more;
+        list->capacity = capacity;
     }
-    f->entered[f->entered_count++] = offset;
+    list->items[list->count++] = offset;
 }
 
 static void add_parts(struct finder *f, const struct shell_part *parts);
 static void add_list(struct finder *f, const struct shell_list *list);
+
+/* How many letters at the start of the text are a name. */
+static uint32_t name_len(const char *text, uint32_t len)
+{
+    uint32_t used = 0;
+    if (len && text[0] >= '0' && text[0] <= '9')
+        return 0;
+    while (used < len && is_name(text + used, 1))
+        used++;
+    while (used && used < len && text[used] >= '0' && text[used] <= '9') {
+        used++;
+        while (used < len && is_name(text + used, 1))
+            used++;
+    }
+    return used;
+}
 
 /* Names in an expression may be given numbers there. */
 static void add_expression(struct finder *f, const struct shell_part *parts)
@@ -60,8 +74,7 @@ static void add_expression(struct finder *f, const struct shell_part *parts)
         const char *text = part->text.bytes;
         for (uint32_t i = 0; i < part->text.len; i++) {
             uint32_t from = i;
-            while (i < part->text.len && is_name(text + from, i + 1 - from))
-                i++;
+            i += name_len(text + i, part->text.len - i);
             if (i == part->text.len && i > from && part->next)
                 add_any_name(f); /* a name that goes on in an expansion */
             if (i > from && arith_assigns(text, part->text.len, from, i))
@@ -103,6 +116,7 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
         }
         case SHELL_ARRAY:
             for (const struct shell_assignment *a = part->elements; a; a = a->next) {
+                f->risky |= a->has_subscript;
                 add_expression(f, a->subscript);
                 add_parts(f, a->value.parts);
             }
@@ -167,9 +181,7 @@ static const struct shell_text *literal(const struct shell_word *word)
 static void add_name_at(struct finder *f, const struct shell_text *text, uint32_t skip,
                         enum variable_class class)
 {
-    uint32_t len = 0;
-    while (skip + len < text->len && is_name(text->bytes + skip, len + 1))
-        len++;
+    uint32_t len = name_len(text->bytes + skip, text->len - skip);
     add(f, (struct shell_text){text->bytes + skip, len}, class, NULL, false);
 }
 
@@ -254,6 +266,7 @@ static void add_call(struct finder *f, const struct shell_word *name)
     f->risky |= text_is(text->bytes, text->len, "readonly");
     switch (setter_of(text->bytes, text->len)) {
     case SETS_NAMES:
+        f->risky = true; /* subscripts, integers, what is read-only */
         if (text_is(text->bytes, text->len, "printf"))
             add_printf(f, name->next);
         else if (text_is(text->bytes, text->len, "let"))
@@ -272,7 +285,8 @@ static void add_call(struct finder *f, const struct shell_word *name)
         }
         break;
     case SETS_DIRECTORY:
-        add_entered(f, name->span.from);
+        f->sets = true;
+        add_offset(f, &f->entered, name->span.from);
         break;
     }
 }
@@ -327,7 +341,7 @@ static void add_simple(struct finder *f, const struct shell_command *command,
         region = NULL;
     /* what fails in one of them leaves the others as they were */
     for (const struct shell_assignment *a = command->simple.assignments; a; a = a->next) {
-        f->risky |= state_is_read_only(a->name.bytes, a->name.len);
+        f->risky |= a->has_subscript || state_is_read_only(a->name.bytes, a->name.len);
         add_expression(f, a->subscript);
         add_parts(f, a->value.parts);
     }
@@ -368,6 +382,7 @@ static void add_test(struct finder *f, const struct shell_test *test)
 {
     if (!test)
         return;
+    f->risky |= test->kind == SHELL_TEST_BINARY || text_is(test->op.bytes, test->op.len, "-v");
     add_test(f, test->left);
     add_test(f, test->right);
     if (test->word)
@@ -388,6 +403,8 @@ static void add_command(struct finder *f, const struct shell_command *command,
     const struct shell_text *name;
     switch (command->kind) {
     case SHELL_SIMPLE:
+        if (region)
+            add_offset(f, &f->sure, command->span.from);
         add_simple(f, command, region);
         break;
     case SHELL_SUBSHELL:
@@ -427,6 +444,8 @@ static void add_command(struct finder *f, const struct shell_command *command,
         break;
     case SHELL_FUNCTION:
         f->has_functions = true;
+        if (region)
+            add_offset(f, &f->sure, command->span.from);
         f->functions++;
         add_command(f, command->function.body, NULL);
         f->functions--;
@@ -438,6 +457,7 @@ static void add_command(struct finder *f, const struct shell_command *command,
         add_command(f, command->coproc.body, NULL);
         break;
     case SHELL_LET:
+        f->risky = true;
         add_expression(f, command->expression);
         break;
     case SHELL_TEST:
@@ -467,7 +487,6 @@ static void add_list(struct finder *f, const struct shell_list *list)
         /* An expansion that fails, or an assignment to what is read-only, ends the line of the
          * text, and the next line runs all the same. */
         cut_short = list == f->main && !item->line_ends && (cut_short || f->risky);
-        f->any_risky |= f->risky;
         f->risky |= risky;
     }
 }
@@ -477,16 +496,29 @@ bool sites_find(struct walk *w, const struct shell_tree *tree, struct unit *unit
     struct finder f = {.w = w, .main = tree->list};
     add_list(&f, tree->list);
     unit->entered = f.entered;
-    unit->entered_count = f.entered_count;
-    w->lines_break |= f.any_risky;
+    unit->sure = f.sure;
     return f.sets;
 }
 
 bool sites_enter(const struct walk *w, struct shell_span span)
 {
-    for (size_t i = 0; i < w->unit->entered_count; i++) {
-        if (w->unit->entered[i] >= span.from && w->unit->entered[i] < span.to)
+    for (size_t i = 0; i < w->unit->entered.count; i++) {
+        if (w->unit->entered.items[i] >= span.from && w->unit->entered.items[i] < span.to)
             return true;
     }
     return w->function_enters;
+}
+
+bool sites_surely_runs(const struct walk *w, uint32_t offset)
+{
+    const struct offsets *sure = &w->unit->sure; /* in the order of the text */
+    size_t low = 0, high = sure->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sure->items[middle] < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < sure->count && sure->items[low] == offset;
 }

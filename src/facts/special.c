@@ -163,7 +163,7 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
         return;
     }
     const struct fact_word *script = &act->words[call.operand];
-    if (call.only_reads) { /* bash -n */
+    if (call.only_reads && act->word_count == 3) { /* bash -n FILE */
         act->flags |= ACT_TRANSPARENT;
         act_paths(act, path_make(w, w->cwd, script, PATH_READ));
         return;
@@ -217,7 +217,7 @@ static void add_input(struct walk *w, const struct act *act, struct stream in, b
 {
     bool plain = in.state == WORD_KNOWN && !in.none && in.len < WORDS_MAX && !cut;
     for (uint32_t i = 0; plain && i < in.len; i++)
-        plain = !memchr("'\"\\", in.text[i], 3);
+        plain = !char_in(in.text[i], "'\"\\");
     if (!plain) {
         uint8_t source = in.none || !in.source ? SOURCE_INPUT : in.source;
         words_add(
@@ -226,10 +226,10 @@ static void add_input(struct walk *w, const struct act *act, struct stream in, b
         return;
     }
     for (uint32_t i = 0; i < in.len;) {
-        while (i < in.len && memchr(" \t\n", in.text[i], 3))
+        while (i < in.len && char_in(in.text[i], " \t\n"))
             i++;
         uint32_t from = i;
-        while (i < in.len && !memchr(" \t\n", in.text[i], 3))
+        while (i < in.len && !char_in(in.text[i], " \t\n"))
             i++;
         const char *copy = i > from ? arena_copy(w->arena, in.text + from, i - from) : NULL;
         if (copy)
@@ -291,7 +291,7 @@ static bool run_lines(struct walk *w, struct act *act, const struct fact_word *w
         return false;
     for (uint32_t i = 0; i < in.len; i++) {
         lines += in.text[i] == '\n';
-        if (memchr("'\"\\", in.text[i], 3))
+        if (char_in(in.text[i], "'\"\\"))
             return false;
     }
     if (lines > LINES_MAX)
@@ -551,4 +551,17 @@ bool special_unpacks(const struct act *act)
             return true;
     }
     return false;
+}
+
+const char *special_implied(const struct act *act, const struct words *operands)
+{
+    if (strcmp(act->name, "git") != 0 || !act->sub || strcmp(act->sub->name, "push") != 0)
+        return NULL;
+    for (size_t i = 0; i < operands->count; i++) {
+        const struct knowledge_option *force =
+            operands->items[i].text[0] == '+' ? knowledge_option(act->sub, "--force", 7) : NULL;
+        if (force)
+            return force->same;
+    }
+    return NULL;
 }

@@ -39,6 +39,9 @@ bool special_is_pager(const char *name);
 /* tar x: what it enters, it writes to. */
 bool special_unpacks(const struct act *act);
 
+/* An option that an operand stands for: git push origin +main is --force; or NULL. */
+const char *special_implied(const struct act *act, const struct words *operands);
+
 /* Words joined with blanks, as eval and watch do. */
 struct fact_word special_join(struct walk *w, const struct fact_word *words, size_t count);
 

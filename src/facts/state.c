@@ -244,7 +244,8 @@ struct function *state_function(struct walk *w, const char *name, size_t len)
     return NULL;
 }
 
-void state_define(struct walk *w, const char *name, size_t len, struct definition *definition)
+void state_define(struct walk *w, const char *name, size_t len, struct definition *definition,
+                  bool surely)
 {
     struct function *f = state_function(w, name, len);
     if (!f) {
@@ -255,7 +256,7 @@ void state_define(struct walk *w, const char *name, size_t len, struct definitio
         f->next = *function_bucket(w, name, len);
         *function_bucket(w, name, len) = f;
         /* on some ways only, or taken away again: the program of that name is meant as well */
-        f->maybe = w->forks > 0;
+        f->maybe = w->forks > 0 || !surely;
     } else if (f->definitions != definition) {
         f->maybe = true;
     }
@@ -270,7 +271,8 @@ void state_define(struct walk *w, const char *name, size_t len, struct definitio
 
 const struct place *state_place(struct walk *w, const char *path)
 {
-    struct place *place = path ? arena_take(w->arena, sizeof(*place)) : NULL;
+    bool usable = path && strlen(path) < WORDS_MAX; /* longer than any path */
+    struct place *place = usable ? arena_take(w->arena, sizeof(*place)) : NULL;
     if (place)
         place->path = path;
     return place;

@@ -180,7 +180,7 @@ static void define_function(struct walk *w, const struct shell_command *c)
     w->definitions = d;
     if (sites_enter(w, c->span))
         w->function_enters = true;
-    state_define(w, name.text, name.len, d);
+    state_define(w, name.text, name.len, d, sites_surely_runs(w, c->span.from));
 }
 
 static struct stream walk_body(struct walk *w, const struct definition *d,
@@ -226,8 +226,14 @@ struct stream walk_call(struct walk *w, struct function *function, const struct 
 {
     struct stream out = nothing;
     in = blurred(in, SOURCE_INPUT);
-    for (struct definition *d = function->definitions; d; d = d->same_name)
+    unsigned walked = 0;
+    for (struct definition *d = function->definitions; d; d = d->same_name) {
+        if (++walked > DEFINITIONS_MAX) { /* the others are walked as if never called */
+            w->blind = true;
+            break;
+        }
         out = both(out, walk_definition(w, d, args, count, in));
+    }
     return out;
 }
 

@@ -3,6 +3,21 @@
 
 void words_add(struct walk *w, struct words *words, struct fact_word word)
 {
+    if (++w->words_made > WORDS_TOTAL) {
+        if (!w->bound_told)
+            finding_add(w, FINDING_BOUND, "the text", "makes more words than are looked at",
+                        word.span);
+        w->bound_told = true;
+        if (words->count) { /* what follows is as unknown as this */
+            struct fact_word *last = &words->items[words->count - 1];
+            last->state = WORD_UNKNOWN;
+            last->source = SOURCE_TOO_MUCH;
+            last->many = true;
+            last->text = "";
+            last->len = 0;
+            return;
+        }
+    }
     if (words->count == words->capacity) {
         size_t capacity = words->capacity ? words->capacity * 2 : 8;
         struct fact_word *more = arena_alloc_array(w->arena, capacity, sizeof(*more));

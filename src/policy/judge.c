@@ -19,6 +19,7 @@ struct index {
 struct judge {
     const struct policy *policy;
     const struct judge_paths *paths;
+    const char *workspace;
     struct index allow, confirm, deny, call_allow;
     /* It lets programs run that can do anything in the box: a question about a detour is none. */
     bool runs_anything;
@@ -44,31 +45,6 @@ static int fill(struct arena *arena, const struct policy_patterns *patterns, str
     return 0;
 }
 
-int judge_new(struct arena *arena, const struct policy *policy, const char *home,
-              const char *workspace, const struct judge **ret, struct err *e)
-{
-    struct judge *j = arena_alloc(arena, sizeof(*j));
-    if (!j)
-        return err_set(e, -ENOMEM, "out of memory");
-    j->policy = policy;
-    j->paths = judge_paths_new(arena, policy, home, workspace);
-    if (!j->paths || fill(arena, &policy->allow, &j->allow) < 0 ||
-        fill(arena, &policy->confirm, &j->confirm) < 0 ||
-        fill(arena, &policy->deny, &j->deny) < 0 ||
-        fill(arena, &policy->call_allow, &j->call_allow) < 0)
-        return err_set(e, -ENOMEM, "out of memory");
-    j->runs_anything = policy->unknown == DECISION_ALLOW;
-    for (size_t i = 0; i < j->allow.count; i++) {
-        const struct policy_pattern *p = j->allow.items[i];
-        const struct knowledge *k =
-            knowledge_find(policy->knowledge, p->words[0], strlen(p->words[0]));
-        j->runs_anything |=
-            p->count == 1 && k && (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
-    }
-    *ret = j;
-    return 0;
-}
-
 /* The first pattern with this name; the others follow. */
 static size_t first_named(const struct index *index, const char *name)
 {
@@ -86,6 +62,43 @@ static size_t first_named(const struct index *index, const char *name)
 static bool is_named(const struct index *index, size_t i, const char *name)
 {
     return i < index->count && strcasecmp(index->items[i]->words[0], name) == 0;
+}
+
+/* Whether a pattern means every call of the command. */
+static bool is_whole(const struct index *index, const char *name)
+{
+    for (size_t i = first_named(index, name); is_named(index, i, name); i++) {
+        if (index->items[i]->count == 1)
+            return true;
+    }
+    return false;
+}
+
+int judge_new(struct arena *arena, const struct policy *policy, const char *home,
+              const char *workspace, const struct judge **ret, struct err *e)
+{
+    struct judge *j = arena_alloc(arena, sizeof(*j));
+    if (!j)
+        return err_set(e, -ENOMEM, "out of memory");
+    j->policy = policy;
+    j->workspace = workspace;
+    j->paths = judge_paths_new(arena, policy, home, workspace);
+    if (!j->paths || fill(arena, &policy->allow, &j->allow) < 0 ||
+        fill(arena, &policy->confirm, &j->confirm) < 0 ||
+        fill(arena, &policy->deny, &j->deny) < 0 ||
+        fill(arena, &policy->call_allow, &j->call_allow) < 0)
+        return err_set(e, -ENOMEM, "out of memory");
+    j->runs_anything = policy->unknown == DECISION_ALLOW;
+    for (size_t i = 0; i < j->allow.count; i++) {
+        const struct policy_pattern *p = j->allow.items[i];
+        const struct knowledge *k =
+            knowledge_find(policy->knowledge, p->words[0], strlen(p->words[0]));
+        bool anything = p->count == 1 && k && (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
+        j->runs_anything |= anything && !is_whole(&j->deny, p->words[0]) &&
+                            !is_whole(&j->confirm, p->words[0]);
+    }
+    *ret = j;
+    return 0;
 }
 
 /* --- reasons ------------------------------------------------------------------------------------
@@ -163,27 +176,35 @@ static const struct policy_pattern *allowed_by(const struct index *index, const 
     return best;
 }
 
-/* Whether it was denied. */
+/* One pattern; whether it denied. */
+static bool judge_pattern(struct judging *g, const struct policy_pattern *pattern,
+                          const struct act *act, enum decision decision, const char *label)
+{
+    enum match match = match_deny(pattern, act, g->judge->workspace);
+    if (match == MATCH_NO)
+        return false;
+    const char *rule = say(g, "%s: %s", label, pattern->text);
+    if (match == MATCH_MAYBE)
+        add_reason(g, DECISION_CONFIRM, rule,
+                   say(g, "a word that is not known may make it '%s'", pattern->text), act->span);
+    else
+        add_reason(g, decision, rule,
+                   say(g, "'%s' %s", pattern->text,
+                       decision == DECISION_DENY ? "is denied" : "must be confirmed"),
+                   act->span);
+    return match == MATCH_YES && decision == DECISION_DENY;
+}
+
+/* Whether it was denied. Patterns with a path in them have no name to be found by. */
 static bool judge_listed(struct judging *g, const struct index *index, const struct act *act,
                          enum decision decision, const char *label)
 {
     bool denied = false;
-    for (size_t i = first_named(index, act->name); is_named(index, i, act->name); i++) {
-        const struct policy_pattern *pattern = index->items[i];
-        enum match match = match_deny(pattern, act);
-        if (match == MATCH_NO)
-            continue;
-        const char *rule = say(g, "%s: %s", label, pattern->text);
-        denied |= match == MATCH_YES && decision == DECISION_DENY;
-        if (match == MATCH_YES)
-            add_reason(g, decision, rule,
-                       say(g, "'%s' %s", pattern->text,
-                           decision == DECISION_DENY ? "is denied" : "must be confirmed"),
-                       act->span);
-        else
-            add_reason(g, DECISION_CONFIRM, rule,
-                       say(g, "a word that is not known may make it '%s'", pattern->text),
-                       act->span);
+    for (size_t i = first_named(index, act->name); is_named(index, i, act->name); i++)
+        denied |= judge_pattern(g, index->items[i], act, decision, label);
+    for (size_t i = 0; (act->flags & ACT_OTHER_PATH) && i < index->count; i++) {
+        if (strchr(index->items[i]->words[0], '/'))
+            denied |= judge_pattern(g, index->items[i], act, decision, label);
     }
     return denied;
 }

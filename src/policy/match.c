@@ -174,6 +174,18 @@ static enum match option_match(const struct act *act, const char *option)
 {
     if (has_option(act, option))
         return MATCH_YES;
+    /* -rf is -r and -f, wherever each is */
+    bool bundle = option[0] == '-' && option[1] != '-' && strlen(option) > 2 && act->known &&
+                  !(act->known->flags & KNOWN_SINGLE) && main_spelling(act, option) == option;
+    if (bundle) {
+        enum match all = MATCH_YES;
+        for (const char *letter = option + 1; *letter; letter++) {
+            const char one[] = {'-', *letter, '\0'};
+            enum match match = option_match(act, one);
+            all = match < all ? match : all;
+        }
+        return all;
+    }
     const char *same = main_spelling(act, option);
     bool in_table = same != option;
     const struct knowledge *both[] = {act->sub, act->known};
@@ -183,31 +195,79 @@ static enum match option_match(const struct act *act, const char *option)
     return in_table && loose == MATCH_YES ? MATCH_NO : loose;
 }
 
-/* The words that are neither options nor before the subcommand, in order. */
+/* The words of an act that patterns count: its subcommands, then its operands. */
+static const struct fact_word *counted_word(const struct act *act, size_t i)
+{
+    size_t names = !act->sub ? 0 : act->second_name ? 2 : 1;
+    if (act->known && i < names)
+        return &act->words[i ? act->second_name : act->first_operand];
+    if (act->known)
+        return i - names < act->operand_count ? &act->operands[i - names] : NULL;
+    for (size_t k = 1; k < act->word_count; k++) { /* nothing is known about its options */
+        if (act->words[k].state == WORD_KNOWN && is_option(act->words[k].text))
+            continue;
+        if (i-- == 0)
+            return &act->words[k];
+    }
+    return NULL;
+}
+
+static bool is_somewhere(const struct act *act, const char *wanted)
+{
+    for (size_t i = 1; i < act->word_count; i++) {
+        if (word_equals(&act->words[i], wanted))
+            return true;
+    }
+    return false;
+}
+
+/* The pattern's words that are no options, in order. */
 static enum match words_match(const struct act *act, const struct policy_pattern *pattern)
 {
-    size_t at = act->first_operand < act->word_count ? act->first_operand : 1;
+    size_t at = 0;
     for (size_t i = 1; i < pattern->count; i++) {
         const char *wanted = pattern->words[i];
         if (is_option(wanted) || wanted[0] == '/')
             continue;
-        while (at < act->word_count && act->words[at].state == WORD_KNOWN &&
-               is_option(act->words[at].text))
-            at++;
-        if (at >= act->word_count)
-            return MATCH_NO;
-        const struct fact_word *word = &act->words[at++];
+        enum match no = (act->flags & ACT_UNCLEAR) && is_somewhere(act, wanted) ? MATCH_MAYBE
+                                                                               : MATCH_NO;
+        const struct fact_word *word = counted_word(act, at++);
+        if (!word)
+            return no;
         if (word->state != WORD_KNOWN || word->many)
             return MATCH_MAYBE;
-        if (strcasecmp(word->text, wanted) != 0 && !same_subcommand(act, at - 1, wanted))
-            return MATCH_NO;
+        bool other = act->sub && at == 1 && same_subcommand(act, act->first_operand, wanted);
+        if (strcasecmp(word->text, wanted) != 0 && !other)
+            return no;
     }
     return MATCH_YES;
 }
 
-enum match match_deny(const struct policy_pattern *pattern, const struct act *act)
+/* ./deploy.sh, and any other way to write the same path. */
+static bool same_path(const char *pattern, const struct act *act, const char *workspace)
 {
-    if (!act->name || (act->flags & ACT_FUNCTION) || !same_name(pattern->words[0], act->name))
+    if (strcmp(pattern, "./*") == 0)
+        return act->flags & ACT_WORKSPACE;
+    const char *relative = strncmp(pattern, "./", 2) == 0 ? pattern + 2 : pattern;
+    size_t len = strlen(workspace);
+    for (const struct fact_path *p = act->paths; p; p = p->next) {
+        if (!(p->mode & PATH_RUN) || !p->text)
+            continue;
+        if (pattern[0] == '/' ? strcmp(p->text, pattern) == 0
+                              : strncmp(p->text, workspace, len) == 0 && p->text[len] == '/' &&
+                                    strcmp(p->text + len + 1, relative) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum match match_deny(const struct policy_pattern *pattern, const struct act *act,
+                      const char *workspace)
+{
+    if (!act->name || (act->flags & ACT_FUNCTION))
+        return MATCH_NO;
+    if (strchr(pattern->words[0], '/') ? !same_path(pattern->words[0], act, workspace)
+                                       : !same_name(pattern->words[0], act->name))
         return MATCH_NO;
     enum match match = words_match(act, pattern);
     for (size_t i = 1; i < pattern->count && match != MATCH_NO; i++) {

@@ -46,7 +46,8 @@ extern const char *const decision_names[]; /* deny, confirm, allow */
 enum match { MATCH_NO, MATCH_MAYBE, MATCH_YES };
 bool match_allow(const struct policy_pattern *pattern, const struct act *act);
 /* MATCH_MAYBE: a word that is not known could make it match. */
-enum match match_deny(const struct policy_pattern *pattern, const struct act *act);
+enum match match_deny(const struct policy_pattern *pattern, const struct act *act,
+                      const char *workspace);
 
 /* paths.c */
 struct judge_paths;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # nacre test, and what run does with a verdict.
+# shellcheck disable=SC2016 # texts for another shell are in single quotes
 
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
