@@ -170,12 +170,12 @@ NACRE_API int nacre_test(nacre *n, const char *text, size_t len, const nacre_run
 /* --- result --------------------------------------------------------------------------------- */
 
 typedef enum nacre_status {
-    NACRE_STATUS_ERROR,   /* nacre itself failed; nacre_result_error says why */
-    NACRE_STATUS_DENIED,  /* refused; nacre_result_error says why */
+    NACRE_STATUS_ERROR,              /* nacre itself failed; nacre_result_error says why */
+    NACRE_STATUS_DENIED,             /* refused; nacre_result_error says why */
     NACRE_STATUS_NEEDS_CONFIRMATION, /* refused, for nobody said yes; likewise */
-    NACRE_STATUS_TIMEOUT, /* killed at the time limit */
-    NACRE_STATUS_KILLED,  /* died of a signal, or cancelled */
-    NACRE_STATUS_FAILED,  /* ended with an exit code other than 0 */
+    NACRE_STATUS_TIMEOUT,            /* killed at the time limit */
+    NACRE_STATUS_KILLED,             /* died of a signal, or cancelled */
+    NACRE_STATUS_FAILED,             /* ended with an exit code other than 0 */
     NACRE_STATUS_OK
 } nacre_status;
 

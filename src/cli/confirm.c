@@ -60,9 +60,11 @@ int confirm_ask(const struct place_options *place, const struct policy_options *
     escape_append(&state, text, len, &out);
     escape_finish(&state, &out);
     buf_append_byte(&out, '\n');
+    size_t before = out.len;
     append_verdict(place, policy, call, text, len, &out);
+    bool shown = out.len > before; /* what cannot be shown whole, with its reasons, is not asked */
     buf_append_text(&out, "Run it? Type yes to run it, anything else not to: ");
-    if (out.failed) { /* what cannot be shown whole is not asked */
+    if (out.failed || !shown) {
         buf_release(&out);
         return 0;
     }

@@ -100,6 +100,7 @@ struct live {
     const struct run_command_options *wanted;
     const char *text;
     size_t len;
+    bool asked;
 };
 
 static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
@@ -110,9 +111,10 @@ static int show_live(void *user, nacre_stream stream, const char *bytes, size_t 
 
 static int ask_person(void *user, const char *verdict_json, size_t len)
 {
-    const struct live *live = user;
+    struct live *live = user;
     (void)verdict_json;
     (void)len;
+    live->asked = true;
     return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call, live->text,
                        live->len);
 }
@@ -170,9 +172,10 @@ static void show_refusal(const struct run_command_options *wanted, const nacre_r
         confirm_show(&wanted->place, &wanted->policy, &wanted->call, text, len);
 }
 
-static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o,
+static int run_text(nacre *n, const char *text, size_t len, const nacre_run_options *options,
                     const struct run_command_options *wanted, bool json)
 {
+    nacre_run_options with_calls = *options, *o = &with_calls;
     struct live live = {.wanted = wanted, .text = text, .len = len};
     struct show *shows = live.shows;
     show_init(&shows[0], STDOUT_FILENO, signal_event);
@@ -190,7 +193,7 @@ static int run_text(nacre *n, const char *text, size_t len, nacre_run_options *o
         return EXIT_BROKEN;
     }
     int status = signal_seen ? 128 + signal_seen : nacre_result_exit_code(r);
-    if (nacre_result_error(r)[0] && !json)
+    if (nacre_result_error(r)[0] && !json && !live.asked)
         show_refusal(wanted, r, text, len);
     else if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",

@@ -47,7 +47,7 @@ static size_t on_boundary(const char *text, size_t at)
 static void append_place(struct buf *out, const char *text, size_t len, struct shell_span span,
                          bool ascii_only)
 {
-    if (span.from >= len || (span.from == 0 && span.to == 0))
+    if (span.from > len || len == 0 || (span.from == 0 && span.to == 0))
         return;
     size_t from = span.from, to = span.to > len ? len : span.to;
     size_t start = from, end = from;

@@ -8,8 +8,9 @@
 
 /* What the box sets by itself, as plan_environment has it. */
 static const struct facts_variable own_variables[] = {
-    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"},
-    {"TMPDIR", "/tmp"},  {"LANG", "C.UTF-8"},    {"LC_ALL", "C.UTF-8"},
+    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"}, {"TMPDIR", "/tmp"},
+    {"LANG", "C.UTF-8"}, {"LC_ALL", "C.UTF-8"},  {"TERM", NULL},         {"COLORTERM", NULL},
+    {"NO_COLOR", NULL},  {"TZ", NULL},           {"CI", NULL},
 };
 
 static int fill_variables(struct arena *arena, const struct policy *policy, struct facts_host *host)
@@ -23,8 +24,7 @@ static int fill_variables(struct arena *arena, const struct policy *policy, stru
         const char *text = policy->env_set.items[i].text, *equals = strchr(text, '=');
         if (!equals)
             continue;
-        all[used].name = arena_copy(arena, text, (size_t)(equals - text));
-        all[used++].value = equals + 1;
+        all[used++].name = arena_copy(arena, text, (size_t)(equals - text));
     }
     for (size_t i = 0; i < own; i++)
         all[used++] = own_variables[i];

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,6 +360,25 @@ static void limit_by(nacre_result *r, const struct policy *policy, nacre_run_opt
         o->output_limit = policy->limits.output_bytes;
     if (policy->network == NETWORK_ON)
         warn(r, "the network stays off: sharing the host's is not built yet");
+    static const struct {
+        size_t offset;
+        const char *name;
+    } lists[] = {{offsetof(struct policy, hide), "paths.hide"},
+                 {offsetof(struct policy, protect), "paths.protect"},
+                 {offsetof(struct policy, read), "paths.read"},
+                 {offsetof(struct policy, write), "paths.write"},
+                 {offsetof(struct policy, env_pass), "env.pass"},
+                 {offsetof(struct policy, env_set), "env.set"}};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        const struct policy_texts *texts =
+            (const struct policy_texts *)((const char *)policy + lists[i].offset);
+        for (size_t k = 0; k < texts->count; k++) {
+            if (texts->items[k].origin.layer != LAYER_BUILTIN) {
+                warn(r, "%s is judged, but not built into the sandbox yet", lists[i].name);
+                break;
+            }
+        }
+    }
     for (size_t i = 0; i < policy->warnings.count; i++)
         warn(r, "%s", policy->warnings.items[i].text);
 }
@@ -395,6 +415,10 @@ static bool decide(nacre_result *r, nacre_run_options *o)
         refuse(r, NACRE_STATUS_NEEDS_CONFIRMATION, "needs confirmation: ");
         return false;
     }
+    if (d.policy->workspace_read_only) { /* asked for, and no wall keeps it yet */
+        err_set(&r->error, -ENOTSUP, "workspace: ro cannot be built into the sandbox yet");
+        return false;
+    }
     limit_by(r, d.policy, o);
     int failure = engine_read_tree(&r->arena, tree, &r->reading, &r->error);
     if (failure == -E2BIG) {
@@ -409,11 +433,14 @@ int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *
                int (*write)(void *user, const char *bytes, size_t len), void *user,
                nacre_error *error)
 {
+    static const nacre_run_options defaults = NACRE_RUN_OPTIONS_INIT;
     struct err e = {0};
     struct arena arena;
     struct decider d;
     struct verdict verdict;
     const struct shell_tree *tree;
+    if (!options)
+        options = &defaults;
     arena_init(&arena, &n->allocator, JUDGEMENT_BYTES_MAX);
     int failure = check_options(options, &e);
     if (failure == 0)

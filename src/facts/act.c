@@ -62,8 +62,7 @@ struct finding *finding_add(struct walk *w, enum finding_kind kind, const char *
     struct finding *f = arena_take(w->arena, sizeof(*f));
     if (!f)
         return NULL;
-    *f = (struct finding){
-        .kind = kind, .what = what ? what : "", .why = why, .act = w->last_act, .span = span};
+    *f = (struct finding){.kind = kind, .what = what ? what : "", .why = why, .span = span};
     if (w->last_finding)
         w->last_finding->next = f;
     else

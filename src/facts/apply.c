@@ -27,7 +27,8 @@ struct reading {
     bool reads_unknown;          /* awk: a file whose name is put together */
     bool writes;                 /* an option makes it write what it would read: sed -i */
     const struct knowledge_option *removal;
-    struct words scripts; /* sed: several -e are one script */
+    struct words scripts;    /* sed: several -e are one script */
+    struct fact_word target; /* cp -t */
 };
 
 static void use_role(struct reading *r, const struct fact_word *word, enum role role);
@@ -144,8 +145,6 @@ static void lang_use(void *user, enum lang_use use, const char *text, size_t len
         break;
     case LANG_WRITE:
         use_path(r, &word, PATH_WRITE);
-        if (!copy)
-            act_paths(r->act, path_make(w, r->base, &word, PATH_WRITE));
         break;
     case LANG_UNKNOWN_CODE:
         finding_add(w, FINDING_CODE, r->act->name, "is given a program that cannot be read",
@@ -466,6 +465,8 @@ static size_t use_value(struct reading *r, const struct knowledge_option *option
         r->w->cwd = cwd;
         return r->act->word_count;
     }
+    if (option->flags & MARK_LAST)
+        r->target = attached ? *attached : i < r->act->word_count ? r->act->words[i] : r->target;
     if (attached) {
         use_role(r, attached, option->role);
         return i;
@@ -742,6 +743,36 @@ static void use_operands(struct reading *r)
     }
 }
 
+/* cp FILE… DIRECTORY: what is written is in there, by the name that each file has. */
+static void use_directory_target(struct reading *r)
+{
+    const struct words *all = &r->operands;
+    size_t roles = r->command->operand_count;
+    bool copies =
+        roles > 1 && r->command->operands[roles - 1].role == ROLE_WRITE &&
+        (r->command->operands[0].role == ROLE_READ || r->command->operands[0].role == ROLE_MOVE);
+    if (!copies || all->count == 0 || (!r->target.len && all->count < 2))
+        return;
+    const struct fact_word *target = r->target.len ? &r->target : &all->items[all->count - 1];
+    size_t sources = r->target.len ? all->count : all->count - 1;
+    for (size_t i = 0; i < sources && target->state == WORD_KNOWN; i++) {
+        const struct fact_word *source = &all->items[i];
+        size_t len = source->len;
+        while (len && source->text[len - 1] == '/')
+            len--;
+        const char *slash = len ? memrchr(source->text, '/', len) : NULL;
+        const char *name = slash ? slash + 1 : source->text;
+        char *path = arena_format(r->w->arena, "%s/%.*s", target->text,
+                                  (int)(source->text + len - name), name);
+        if (!path || source->state == WORD_UNKNOWN)
+            continue;
+        struct fact_word inside = *source;
+        inside.text = path;
+        inside.len = (uint32_t)strlen(path);
+        act_paths(r->act, path_make(r->w, r->base, &inside, PATH_WRITE));
+    }
+}
+
 /* --- all of it ----------------------------------------------------------------------------------
  */
 
@@ -865,12 +896,15 @@ struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
         act->flags |= ACT_TRANSPARENT;
     read_words(&r);
     use_operands(&r);
+    use_directory_target(&r);
     use_scripts(&r);
     use_stdin(&r);
     if (r.removal)
         special_removal(w, act, r.removal, &r.operands, r.options.count);
     act->operands = r.operands.items;
     act->operand_count = r.operands.count;
+    if (strcmp(act->name, "ln") == 0)
+        special_note_link(w, act);
     const char *implied = special_implied(act, &r.operands);
     if (implied)
         note(&r, &r.options, implied);

@@ -83,7 +83,7 @@ static void check_variable(struct walk *w, const char *name, size_t len, struct 
         check_text(w, value->text, value->len, span, depth + 1, true);
 }
 
-enum { SOME_NUMBER = 1 }; /* in a text: digits that are not known */
+static const char SOME_NUMBER = 1; /* in a text: digits that are not known */
 
 /* `value`: the text comes from a variable, so what is quoted or substituted in it is live. */
 static void check_text(struct walk *w, const char *text, size_t len, struct shell_span span,
@@ -200,6 +200,9 @@ void arith_check_name(struct walk *w, const struct fact_word *word, enum word_so
         else if (!whole && v && !v->keyed)
             check_text(w, bracket, rest, word->span, 0, true);
     }
+    struct variable *set = state_variable(w, word->text, len);
+    if (set && (set->integer || state_is_own_number(word->text, len)) && source != SOURCE_NUMBER)
+        not_plain(w, word->text, len, word->span);
     struct value value = value_unknown(source);
     variable_check(w, word->text, len, &value, word->span, NULL);
     state_forget(w, word->text, len, source);

@@ -139,8 +139,8 @@ static bool read_sequence(struct atoms a, size_t open, size_t close, struct sequ
     } else if (strlen(text) == 1 && strlen(to) == 1 && (text[0] | 32) >= 'a' &&
                (text[0] | 32) <= 'z' && (to[0] | 32) >= 'a' && (to[0] | 32) <= 'z') {
         ret->letters = true;
-        ret->from = text[0];
-        ret->to = to[0];
+        ret->from = (unsigned char)text[0];
+        ret->to = (unsigned char)to[0];
     } else {
         return false;
     }
@@ -245,8 +245,9 @@ bool brace_expand(struct walk *w, const struct shell_word *word,
     size_t count = 0;
     for (const struct shell_part *part = word->parts; part; part = part->next)
         count += part->kind == SHELL_TEXT ? part->text.len : 1;
-    struct atom *atoms =
-        count <= WORDS_MAX * 4 ? arena_alloc_array(w->arena, count + 1, sizeof(*atoms)) : NULL;
+    struct atom *atoms = count <= (size_t)WORDS_MAX * 4
+                             ? arena_alloc_array(w->arena, count + 1, sizeof(*atoms))
+                             : NULL;
     if (!atoms)
         return false;
     size_t i = 0;

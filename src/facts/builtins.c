@@ -138,7 +138,7 @@ static void declare_one(struct walk *w, struct act *act, const struct fact_word 
     else if (value.len && value.text[0] == '(')
         finding_add(w, FINDING_VALUE, name, "may be an array made from a text that is expanded",
                     word->span);
-    if (v->integer) {
+    if (v->integer || state_is_own_number(name, len)) {
         const struct fact_word expression = {.text = value.text,
                                              .len = value.len,
                                              .state = value.state,
@@ -250,7 +250,6 @@ static bool run_set(struct walk *w, struct act *act, struct stream in)
 {
     (void)in;
     size_t i = 1;
-    bool positional = false;
     for (; i < act->word_count; i++) {
         const struct fact_word *word = &act->words[i];
         if (word->state != WORD_KNOWN) {
@@ -260,7 +259,6 @@ static bool run_set(struct walk *w, struct act *act, struct stream in)
             break;
         }
         if (word_is(word, "--") || word_is(word, "-")) {
-            positional = true;
             i++;
             break;
         }
@@ -287,7 +285,6 @@ static bool run_set(struct walk *w, struct act *act, struct stream in)
             }
         }
     }
-    (void)positional;
     return true;
 }
 
@@ -343,7 +340,8 @@ static bool run_unset(struct walk *w, struct act *act, struct stream in)
     for (size_t i = first_operand(act); i < act->word_count; i++) {
         const struct fact_word *word = &act->words[i];
         if (word->state == WORD_KNOWN && is_name(word->text, word->len)) {
-            state_define(w, word->text, word->len, NULL, false); /* a function, where there is no variable */
+            state_define(w, word->text, word->len, NULL,
+                         false); /* a function, where there is no variable */
             if (has_flag(act, 'f'))
                 continue;
             static const char *const needed[] = {"PATH", "HOME", "IFS"};

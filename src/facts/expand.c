@@ -91,7 +91,7 @@ static void append_pattern(struct field *f, const char *pattern, size_t len,
         if (!grow(f, 1))
             return;
         f->text[f->len] = pattern[i];
-        f->live[f->len++] = !quoted;
+        f->live[f->len++] = (char)!quoted;
     }
     if (f->source < source)
         f->source = (uint8_t)source;
@@ -225,7 +225,7 @@ static void append_list(struct field *f, const struct fact_word *words, size_t c
         append_unknown(f, SOURCE_SETTINGS, false);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; words && i < count; i++) {
         if (i) {
             if (apart)
                 next_word(f);
@@ -295,6 +295,14 @@ static void append_live(struct field *f, const struct shell_part *part, bool fir
 
 static void append_parts(struct field *f, const struct shell_part *parts, bool quoted);
 
+/* $@ or ${x[@]}; with "*" the other form. */
+static bool is_list(const struct shell_param *p, const char *sign)
+{
+    const struct shell_part *sub = p->subscript;
+    return text_is(p->name.bytes, p->name.len, sign) ||
+           (sub && sub->kind == SHELL_TEXT && text_is(sub->text.bytes, sub->text.len, sign));
+}
+
 static bool has_quotes(const struct shell_part *parts)
 {
     for (; parts; parts = parts->next) {
@@ -311,16 +319,10 @@ static void append_param(struct field *f, const struct shell_part *part, bool qu
     struct value value = param_value(f->w, part->param, quoted, &words, &count);
     const struct shell_param *p = part->param;
     if (words || (value.list && value.state == WORD_KNOWN)) {
-        bool starred = text_is(p->name.bytes, p->name.len, "*") ||
-                       (p->subscript && p->subscript->kind == SHELL_TEXT &&
-                        text_is(p->subscript->text.bytes, p->subscript->text.len, "*"));
-        append_list(f, words, count, quoted, starred);
+        append_list(f, words, count, quoted, is_list(p, "*"));
         return;
     }
-    bool at = text_is(p->name.bytes, p->name.len, "@") ||
-              (p->subscript && p->subscript->kind == SHELL_TEXT &&
-               text_is(p->subscript->text.bytes, p->subscript->text.len, "@"));
-    if (value.state != WORD_KNOWN && at && f->out) {
+    if (value.state != WORD_KNOWN && is_list(p, "@") && f->out) {
         append_unknown(f, value.source, true);
         return;
     }
@@ -354,25 +356,17 @@ static void append_part(struct field *f, const struct shell_part *part, bool fir
 {
     switch (part->kind) {
     case SHELL_TEXT:
-        if (quoted)
+    case SHELL_QUOTED:
+        f->quoted |= part->kind == SHELL_QUOTED;
+        if (quoted || part->kind == SHELL_QUOTED)
             append(f, part->text.bytes, part->text.len, false);
         else
             append_live(f, part, first);
         break;
-    case SHELL_QUOTED:
-        f->quoted = true;
-        append(f, part->text.bytes, part->text.len, false);
-        break;
     case SHELL_DOUBLE: {
         /* "$@" alone may be no word at all */
         const struct shell_part *only = part->parts && !part->parts->next ? part->parts : NULL;
-        if (!only || only->kind != SHELL_PARAM)
-            f->quoted = true;
-        else if (!text_is(only->param->name.bytes, only->param->name.len, "@") &&
-                 !(only->param->subscript && only->param->subscript->kind == SHELL_TEXT &&
-                   text_is(only->param->subscript->text.bytes, only->param->subscript->text.len,
-                           "@")))
-            f->quoted = true;
+        f->quoted |= !only || only->kind != SHELL_PARAM || !is_list(only->param, "@");
         append_parts(f, part->parts, true);
         break;
     }
@@ -492,6 +486,7 @@ void expand_word(struct walk *w, const struct shell_word *word, struct words *ou
                           .text = "", .source = SOURCE_VARIABLE, .many = true, .span = span});
         } else if (!brace_expand(w, word, expand_parts, &e)) {
             finding_add(w, FINDING_BOUND, "braces", "make too many words", span);
+            expand_visit(w, word->parts);
             words_add(w, out,
                       (struct fact_word){
                           .text = "", .source = SOURCE_TOO_MUCH, .many = true, .span = span});

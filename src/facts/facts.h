@@ -90,8 +90,8 @@ enum act_flag {
     ACT_SYSTEM_PATH = 1 << 4, /* named by the path of a system directory: /usr/bin/ls */
     ACT_OTHER_PATH = 1 << 5,  /* named by another path: ./ls */
     ACT_REMOTE = 1 << 6,      /* runs on another machine */
-    ACT_UNCLEAR = 1 << 8,     /* an option before the subcommand is not known: it may take a value */
-    ACT_WORKSPACE = 1 << 7,   /* named by a path in the workspace: ./build/app */
+    ACT_UNCLEAR = 1 << 8,   /* an option before the subcommand is not known: it may take a value */
+    ACT_WORKSPACE = 1 << 7, /* named by a path in the workspace: ./build/app */
 };
 
 struct act {
@@ -101,7 +101,7 @@ struct act {
     const struct knowledge *known; /* NULL: nothing is known about it */
     const struct knowledge *sub;   /* its subcommand, or NULL */
     size_t first_operand;          /* index of the subcommand or the first operand in `words` */
-    size_t second_name;         /* index of a subcommand of the subcommand (git remote add), or 0 */
+    size_t second_name; /* index of a subcommand of the subcommand (git remote add), or 0 */
     const struct fact_word *operands; /* behind the subcommand; values of options are none */
     size_t operand_count;
     const char *const *options; /* the main spelling of each option met, in order */
@@ -136,9 +136,8 @@ enum finding_kind {
 
 struct finding {
     enum finding_kind kind;
-    const char *what;      /* the variable, setting, function or word; never NULL */
-    const char *why;       /* one clause for people; may be NULL */
-    const struct act *act; /* to which it belongs, or NULL */
+    const char *what; /* the variable, setting, function or word; never NULL */
+    const char *why;  /* one clause for people; may be NULL */
     struct shell_span span;
     struct finding *next;
 };
@@ -175,8 +174,6 @@ struct facts_host {
     bool (*is_directory)(void *user, const char *path);
     void *user;
 };
-
-enum { FACTS_BYTES_MAX = 256 << 20 };
 
 /* The facts of a text in `arena`; 0 or -ENOMEM. */
 int facts_gather(struct arena *arena, const struct facts_host *host, const struct shell_tree *tree,

@@ -16,10 +16,10 @@ enum {
     PLACES_MAX = 4,        /* directories that the shell may be in */
     SAME_LOOKED_AT = 1024, /* findings that are compared with a new one */
     EXPRESSIONS_MAX = 1 << 16,
-    DEFINITIONS_MAX = 8,       /* of one name, that a call is followed into */
-    VALUE_MAX = 1 << 16,       /* bytes of a value, and of a path */
-    WORDS_TOTAL = 1 << 20,     /* words of all commands */
-    LINKS_MAX = 16, /* symbolic links that lead to each other */
+    DEFINITIONS_MAX = 8,   /* of one name, that a call is followed into */
+    VALUE_MAX = 1 << 16,   /* bytes of a value, and of a path */
+    WORDS_TOTAL = 1 << 20, /* words of all commands */
+    LINKS_MAX = 40,        /* symbolic links that lead to each other */
 };
 
 /* --- values and state ------------------------------------------------------------------------- */
@@ -92,6 +92,12 @@ struct place {
     const struct place *next;
 };
 
+/* A symbolic link that the text makes. */
+struct link {
+    const char *path, *target;
+    struct link *next;
+};
+
 /* Places in a text. */
 struct offsets {
     uint32_t *items;
@@ -100,8 +106,8 @@ struct offsets {
 
 /* A text under way: the one given, or one within it (eval, bash -c). */
 struct unit {
-    bool own;                /* spans are those of the text given */
-    struct shell_span span;  /* of the word that holds it, for all of its acts, unless `own` */
+    bool own;               /* spans are those of the text given */
+    struct shell_span span; /* of the word that holds it, for all of its acts, unless `own` */
     struct offsets entered; /* where its commands are that change the directory */
     struct offsets sure;    /* those of its commands that surely run when their list does */
 };
@@ -149,26 +155,27 @@ struct walk {
     bool entered_surely;         /* the last cd was into a directory that is there */
     const struct place *visited; /* every directory so far: where cd - and popd lead */
 
-    uint32_t command;     /* where the simple command under way starts */
+    uint32_t command;      /* where the simple command under way starts */
     bool bare_environment; /* variables of the host may be taken away: env -i */
     bool removes;          /* something before may have removed files */
-    bool function_enters;  /* a function changes the directory */
-    bool blind;            /* the text may set any variable */
-    bool split_odd;        /* IFS may have changed */
-    bool streams_odd;      /* exec has redirected what commands read and print */
-    bool writes;           /* an act before this one writes files */
-    bool programs_only;    /* behind a wrapper: neither functions nor builtins are meant */
-    bool skip_function;    /* the next name is no function: command NAME */
-    bool plain_shell;      /* in text for sh */
-    unsigned forks;        /* branches, loops, functions, subshells around this place */
-    bool text_sets;        /* the last text within changes the shell's state */
+    struct link *links;
+    bool function_enters; /* a function changes the directory */
+    bool blind;           /* the text may set any variable */
+    bool split_odd;       /* IFS may have changed */
+    bool streams_odd;     /* exec has redirected what commands read and print */
+    bool writes;          /* an act before this one writes files */
+    bool programs_only;   /* behind a wrapper: neither functions nor builtins are meant */
+    bool skip_function;   /* the next name is no function: command NAME */
+    bool plain_shell;     /* in text for sh */
+    unsigned forks;       /* branches, loops, functions, subshells around this place */
+    bool text_sets;       /* the last text within changes the shell's state */
 
     unsigned nesting;
     unsigned rounds, calls;
     size_t texts_bytes;
     size_t words_made;
     uint8_t worst_source; /* of any word so far */
-    size_t expressions; /* values that were evaluated as expressions */
+    size_t expressions;   /* values that were evaluated as expressions */
     bool bound_told;
 };
 
@@ -178,6 +185,8 @@ struct variable *state_variable(struct walk *w, const char *name, size_t len);
 struct value state_value(struct walk *w, const char *name, size_t len);
 void state_set(struct walk *w, const char *name, size_t len, struct value value);
 void state_forget(struct walk *w, const char *name, size_t len, enum word_source source);
+/* One of bash's own that evaluates what it is given: RANDOM, SECONDS. */
+bool state_is_own_number(const char *name, size_t len);
 /* A variable of bash's own that cannot be set. */
 bool state_is_read_only(const char *name, size_t len);
 /* Where the text sets IFS, words end where nobody knows, in all of it. */

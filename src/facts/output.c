@@ -49,7 +49,7 @@ static size_t unescape(const char *text, size_t len, bool zero_octal, struct buf
         }
     }
     unsigned base = text[1] == 'x' ? 16 : 8;
-    size_t i = base == 16 ? 2 : 1, most = base == 16 ? 4 : 4;
+    size_t i = base == 16 ? 2 : 1, most = 4;
     if (base == 8 && zero_octal) {
         if (text[1] != '0')
             return 0;
@@ -151,13 +151,11 @@ static bool print_round(const struct fact_word *format, const struct fact_word *
         struct fact_word none = {.text = "", .state = WORD_KNOWN};
         const struct fact_word *arg = *used < count ? &args[*used] : &none;
         *used += *used < count;
-        if (kind == 's')
-            buf_append(out, arg->text, arg->len);
-        else if (kind == 'b') {
+        if (kind == 'b') {
             if (!append_unescaped(arg->text, arg->len, true, out))
                 return false;
-        } else if (kind == 'c') {
-            buf_append(out, arg->text, arg->len ? 1 : 0);
+        } else if (kind == 's' || kind == 'c') {
+            buf_append(out, arg->text, kind == 's' || !arg->len ? arg->len : 1);
         } else if (kind == 'd' && is_number(arg->text, arg->len) && arg->len < 10 &&
                    arg->text[0] != '0' && arg->text[0] != '+') {
             buf_append(out, arg->text, arg->len);

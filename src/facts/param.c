@@ -192,7 +192,9 @@ static struct value default_value(struct walk *w, const struct shell_param *p,
         result = there ? *value : other;
     if (op == '=' && is_name(p->name.bytes, p->name.len) && !p->indirect) {
         variable_check(w, p->name.bytes, p->name.len, &result, (struct shell_span){0}, NULL);
-        state_forget(w, p->name.bytes, p->name.len, SOURCE_VARIABLE);
+        const struct fact_word name = {
+            .text = p->name.bytes, .len = p->name.len, .state = WORD_KNOWN};
+        arith_check_name(w, &name, SOURCE_VARIABLE);
     }
     return result;
 }
@@ -431,8 +433,10 @@ struct value param_value(struct walk *w, const struct shell_param *p, bool quote
     if (value.state != WORD_UNKNOWN && value.len > WORDS_MAX)
         value = value_unknown(SOURCE_TOO_MUCH);
     for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
-        if (op_is(p, operators[i].op))
-            return operators[i].apply(w, p, &value);
+        if (op_is(p, operators[i].op)) {
+            struct value result = operators[i].apply(w, p, &value);
+            return result;
+        }
     }
     expand_visit(w, p->operand);
     return prompt_value(w, p, &value);

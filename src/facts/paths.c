@@ -90,6 +90,44 @@ static const char *real_path(struct walk *w, const char *base, const struct fact
     return asked ? w->host->real_path(w->host->user, w->arena, asked) : NULL;
 }
 
+static struct fact_path *led_to(struct walk *w, const struct fact_path *path, const char *text)
+{
+    struct fact_path *other = text ? arena_take(w->arena, sizeof(*other)) : NULL;
+    if (other) {
+        *other = *path;
+        other->text = text;
+        other->real = NULL;
+        other->climbs = false;
+        other->next = NULL;
+    }
+    return other;
+}
+
+/* The same file by other ways: a link before a glob, a link that the text itself makes, and with ..
+ * in it the path as text, for what is not there now. */
+static struct fact_path *through_links(struct walk *w, const struct fact_path *path, bool dots)
+{
+    for (const struct link *link = w->links; link; link = link->next) {
+        if (path_is_below(path->text, link->path))
+            return led_to(
+                w, path,
+                arena_format(w->arena, "%s%s", link->target, path->text + strlen(link->path)));
+    }
+    if (!w->host->real_path || !path_is_below(path->text, w->host->workspace))
+        return NULL;
+    if (dots)
+        return led_to(w, path, w->host->real_path(w->host->user, w->arena, path->text));
+    if (path->state == WORD_KNOWN)
+        return NULL;
+    size_t len = path->state == WORD_PATTERN ? strcspn(path->text, "*?[\\") : strlen(path->text);
+    while (path->state == WORD_PATTERN && len && path->text[len - 1] != '/')
+        len--;
+    len -= path->state == WORD_PATTERN && len > 1;
+    const char *directory = arena_copy(w->arena, path->text, len);
+    const char *real = directory ? w->host->real_path(w->host->user, w->arena, directory) : NULL;
+    return real ? led_to(w, path, arena_format(w->arena, "%s%s", real, path->text + len)) : NULL;
+}
+
 static struct fact_path *make_one(struct walk *w, const char *base, const struct fact_word *word,
                                   unsigned mode)
 {
@@ -109,8 +147,11 @@ static struct fact_path *make_one(struct walk *w, const char *base, const struct
     if (word->state == WORD_UNKNOWN && len == 0)
         return path; /* nothing is certain, not even that it is relative */
     path->text = normalize(w->arena, base ? base : "/", word->text, len);
-    if (path->text && word->state == WORD_KNOWN)
+    if (!path->text)
+        return path;
+    if (word->state == WORD_KNOWN)
         path->real = real_path(w, base ? base : "/", word, len, path->text);
+    path->next = through_links(w, path, word->state == WORD_KNOWN && has_dots(word->text, len));
     return path;
 }
 
@@ -126,6 +167,8 @@ struct fact_path *path_make(struct walk *w, const struct place *base, const stru
         if (!*last)
             break;
         stays |= (*last)->text && path_is_below((*last)->text, w->host->workspace);
+        while ((*last)->next)
+            last = &(*last)->next;
         last = &(*last)->next;
     }
     for (struct fact_path *p = first; p; p = p->next)
@@ -167,7 +210,9 @@ static const char *follow(struct arena *arena, const char *path, unsigned depth)
     }
     /* The last part is not there: where the rest leads, and a link to what is not there yet. */
     const char *slash = strrchr(path, '/');
-    if (!slash || slash == path || depth == LINKS_MAX)
+    if (depth == LINKS_MAX)
+        return "/too many links"; /* nothing that is listed */
+    if (!slash || slash == path)
         return NULL;
     const char *parent = arena_copy(arena, path, (size_t)(slash - path));
     if (!parent)

@@ -151,7 +151,7 @@ void assign_walk(struct walk *w, const struct shell_assignment *list, bool lasti
     for (const struct shell_assignment *a = list; a; a = a->next) {
         struct value value = assigned_value(w, a);
         struct variable *v = state_variable(w, a->name.bytes, a->name.len);
-        if (v && v->integer) {
+        if (v && (v->integer || state_is_own_number(v->name, v->name_len))) {
             struct value part = a->append ? expand_value(w, a->value.parts) : value;
             const struct fact_word word = value_word(&part, span_of(w, a->span));
             arith_check_word(w, &word);
@@ -325,16 +325,22 @@ static void expand_declaration(struct walk *w, const struct shell_word *words, s
 {
     for (; words; words = words->next) {
         const struct shell_part *part = words->parts;
-        const char *equals = part && part->kind == SHELL_TEXT
-                                 ? memchr(part->text.bytes, '=', part->text.len)
-                                 : NULL;
+        const char *equals =
+            part && part->kind == SHELL_TEXT ? memchr(part->text.bytes, '=', part->text.len) : NULL;
         size_t len = equals ? (size_t)(equals - part->text.bytes) : 0;
         len -= len && part->text.bytes[len - 1] == '+';
-        if (!equals || !is_name(part->text.bytes, len) || w->plain_shell) {
-            expand_word(w, words, out); /* a plain sh does split them */
+        if (!equals || !is_name(part->text.bytes, len)) {
+            expand_word(w, words, out);
             continue;
         }
         struct value value = expand_value(w, part);
+        if (w->plain_shell && part->next) { /* some of them do split it */
+            size_t sure = (size_t)(equals - part->text.bytes) + 1;
+            const char *name = arena_copy(w->arena, part->text.bytes, sure);
+            value = value_unknown(SOURCE_VARIABLE);
+            value.text = name ? name : "";
+            value.len = name ? (uint32_t)sure : 0;
+        }
         words_add(w, out,
                   (struct fact_word){.text = value.text,
                                      .len = value.len,

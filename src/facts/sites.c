@@ -10,6 +10,7 @@ struct finder {
     unsigned functions; /* around this place */
     bool only_once;     /* neither in a loop nor in a function */
     bool risky;         /* met something that can end the line that it stands in */
+    bool has_integers;  /* declare -i: assignments are evaluated */
     bool has_functions;
     const struct shell_list *main;
     struct offsets entered; /* where the directory changes */
@@ -122,9 +123,12 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
             }
             break;
         case SHELL_COMMAND:
-        case SHELL_PROCESS:
+        case SHELL_PROCESS: { /* what fails there ends only that process */
+            bool risky = f->risky;
             add_list(f, part->list);
+            f->risky = risky;
             break;
+        }
         default:
             break;
         }
@@ -216,7 +220,7 @@ static void add_printf(struct finder *f, const struct shell_word *words)
     const struct shell_text *first = literal(words);
     if (words && !first && words->parts && words->parts->kind != SHELL_DOUBLE)
         add_any_name(f);
-    if (!first || first->len < 2 || memcmp(first->bytes, "-v", 2) != 0)
+    if (!words || !first || first->len < 2 || memcmp(first->bytes, "-v", 2) != 0)
         return;
     struct shell_word one = *words;
     if (first->len == 2 && words->next)
@@ -267,6 +271,11 @@ static void add_call(struct finder *f, const struct shell_word *name)
     switch (setter_of(text->bytes, text->len)) {
     case SETS_NAMES:
         f->risky = true; /* subscripts, integers, what is read-only */
+        for (const struct shell_word *word = name->next; word; word = word->next) {
+            const struct shell_text *flag = literal(word);
+            f->has_integers |=
+                flag && flag->len && flag->bytes[0] == '-' && memchr(flag->bytes, 'i', flag->len);
+        }
         if (text_is(text->bytes, text->len, "printf"))
             add_printf(f, name->next);
         else if (text_is(text->bytes, text->len, "let"))
@@ -341,7 +350,9 @@ static void add_simple(struct finder *f, const struct shell_command *command,
         region = NULL;
     /* what fails in one of them leaves the others as they were */
     for (const struct shell_assignment *a = command->simple.assignments; a; a = a->next) {
-        f->risky |= a->has_subscript || state_is_read_only(a->name.bytes, a->name.len);
+        f->risky |= a->has_subscript || f->has_integers ||
+                    state_is_read_only(a->name.bytes, a->name.len) ||
+                    state_is_own_number(a->name.bytes, a->name.len);
         add_expression(f, a->subscript);
         add_parts(f, a->value.parts);
     }

@@ -54,7 +54,7 @@ struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *wo
         if (word->text[i] == '\\' && i + 1 < word->len)
             text[len++] = word->text[++i];
         else
-            text[len++] = word->text[i] == '*' ? '1' : word->text[i];
+            text[len++] = (char)(word->text[i] == '*' ? '1' : word->text[i]);
     }
     struct fact_word filled = *word;
     if (text) {
@@ -193,6 +193,7 @@ static struct xargs_call read_xargs(const struct act *act)
         if (act->words[i].state != WORD_KNOWN || text[0] != '-' || !text[1])
             continue;
         if (strcmp(text, "-I") == 0 && i + 1 < act->word_count) {
+            call.unclear |= act->words[i + 1].state != WORD_KNOWN;
             call.replaced = act->words[++i].text;
         } else if (strncmp(text, "-I", 2) == 0) {
             call.replaced = text + 2;
@@ -399,7 +400,15 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
 /* Where find starts: the words before its first test. */
 static struct fact_word start_of(struct walk *w, const struct act *act)
 {
-    if (act->word_count > WORDS_MAX) /* one -exec after another */
+    static const char *const negations[] = {"!", "-not", "-o", "-or", ",", "(", "-L", "-H", "-P"};
+    bool plain = act->word_count <= WORDS_MAX; /* or one -exec after another */
+    for (size_t i = 1; plain && i < act->word_count; i++) {
+        const char *text = act->words[i].text;
+        plain = strncmp(text, "-O", 2) != 0 && strncmp(text, "-D", 2) != 0;
+        for (size_t k = 0; plain && k < sizeof(negations) / sizeof(*negations); k++)
+            plain = strcmp(text, negations[k]) != 0;
+    }
+    if (!plain)
         return (struct fact_word){.text = "", .source = SOURCE_FILES, .many = true};
     const struct fact_word *first = act->word_count > 1 ? &act->words[1] : NULL;
     struct fact_word hole = {.text = "./", .len = 2, .source = SOURCE_FILES, .many = true};
@@ -421,7 +430,7 @@ static struct fact_word start_of(struct walk *w, const struct act *act)
     }
     if (names == 1 && name->state == WORD_KNOWN && hole.len && first &&
         (first->state == WORD_KNOWN)) { /* somewhere below, and of this name */
-        char *glob = arena_format(w->arena, "%s/*/%s", first->text[0] == '-' ? "." : first->text,
+        char *glob = arena_format(w->arena, "%s/**/%s", first->text[0] == '-' ? "." : first->text,
                                   name->text);
         if (glob)
             return (struct fact_word){.text = glob,
@@ -564,4 +573,23 @@ const char *special_implied(const struct act *act, const struct words *operands)
             return force->same;
     }
     return NULL;
+}
+
+void special_note_link(struct walk *w, const struct act *act)
+{
+    const struct fact_path *target = NULL, *link = NULL;
+    for (const struct fact_path *p = act->paths; p; p = p->next) {
+        if (!target && (p->mode & PATH_READ))
+            target = p;
+        if (!link && (p->mode & PATH_WRITE))
+            link = p;
+    }
+    if (act->operand_count != 2 || !target || !link || target->state != WORD_KNOWN ||
+        link->state != WORD_KNOWN)
+        return;
+    struct link *made = arena_take(w->arena, sizeof(*made));
+    if (made) {
+        *made = (struct link){link->text, target->text, w->links};
+        w->links = made;
+    }
 }

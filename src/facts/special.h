@@ -33,6 +33,9 @@ struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *wo
 const struct place *special_link_base(struct walk *w, const struct act *act,
                                       const struct fact_word *link, const struct place *base);
 
+/* ln -s TARGET LINK: what is below the link is below its target from here on. */
+void special_note_link(struct walk *w, const struct act *act);
+
 /* Those that take +COMMAND for a command of their own. */
 bool special_is_pager(const char *name);
 

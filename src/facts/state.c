@@ -37,7 +37,7 @@ static bool is_listed(const char *const *list, size_t count, const char *name, s
     return false;
 }
 
-static bool is_own_number(const char *name, size_t len)
+bool state_is_own_number(const char *name, size_t len)
 {
     return is_listed(own_numbers, sizeof(own_numbers) / sizeof(*own_numbers), name, len);
 }
@@ -65,7 +65,7 @@ static struct value first_value(struct walk *w, const char *name, size_t len)
             return v->value ? value_known(v->value, strlen(v->value))
                             : value_unknown(SOURCE_VARIABLE);
     }
-    if (is_own_number(name, len))
+    if (state_is_own_number(name, len))
         return value_unknown(SOURCE_NUMBER);
     if (is_own_text(name, len))
         return value_unknown(SOURCE_VARIABLE);
@@ -157,7 +157,7 @@ void state_set(struct walk *w, const char *name, size_t len, struct value value)
     struct variable *v = state_variable(w, name, len);
     if (!v)
         return;
-    if (is_own_number(name, len) || is_own_text(name, len))
+    if (state_is_own_number(name, len) || is_own_text(name, len))
         value = value_unknown(value.source > SOURCE_VARIABLE ? value.source : SOURCE_VARIABLE);
     if (v->value.list && !value.list) /* only its first element */
         value = value_unknown(SOURCE_VARIABLE);

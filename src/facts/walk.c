@@ -41,11 +41,10 @@ static struct stream walk_branch(struct walk *w, const struct shell_command *c, 
 }
 
 /* A round may follow another: where that one left the shell is not known. */
-static const struct place *begin_rounds(struct walk *w, struct shell_span span)
+static void begin_rounds(struct walk *w, struct shell_span span)
 {
     if (sites_enter(w, span))
         w->cwd = NULL;
-    return w->cwd;
 }
 
 static struct stream walk_loop(struct walk *w, const struct shell_command *c, struct stream in)
@@ -82,6 +81,9 @@ static struct stream walk_each(struct walk *w, const struct shell_command *c, st
     if (!v)
         return out;
     begin_rounds(w, c->span);
+    bool evaluates = v->integer || state_is_own_number(v->name, v->name_len);
+    for (size_t i = 0; evaluates && i < words.count; i++)
+        arith_check_word(w, &words.items[i]);
     v->loops++;
     if (known) {
         w->rounds += (unsigned)words.count;

@@ -34,6 +34,7 @@ static int by_name(const void *a, const void *b)
 
 static int fill(struct arena *arena, const struct policy_patterns *patterns, struct index *ret)
 {
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     ret->items = arena_alloc_array(arena, patterns->count + 1, sizeof(*ret->items));
     if (!ret->items)
         return -ENOMEM;
@@ -41,6 +42,7 @@ static int fill(struct arena *arena, const struct policy_patterns *patterns, str
         if (!patterns->items[i].lifted)
             ret->items[ret->count++] = &patterns->items[i];
     }
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
     qsort(ret->items, ret->count, sizeof(*ret->items), by_name);
     return 0;
 }
@@ -93,9 +95,10 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
         const struct policy_pattern *p = j->allow.items[i];
         const struct knowledge *k =
             knowledge_find(policy->knowledge, p->words[0], strlen(p->words[0]));
-        bool anything = p->count == 1 && k && (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
-        j->runs_anything |= anything && !is_whole(&j->deny, p->words[0]) &&
-                            !is_whole(&j->confirm, p->words[0]);
+        bool anything =
+            p->count == 1 && k && (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
+        j->runs_anything |=
+            anything && !is_whole(&j->deny, p->words[0]) && !is_whole(&j->confirm, p->words[0]);
     }
     *ret = j;
     return 0;
@@ -108,7 +111,6 @@ struct judging {
     const struct judge *judge;
     struct arena *arena;
     struct verdict *verdict;
-    struct verdict_reason *last;
 };
 
 enum { REASONS_MAX = 256 }; /* nobody reads more; the decision counts them all */
@@ -117,7 +119,8 @@ static void add_reason(struct judging *g, enum decision decision, const char *ru
                        const char *reason, struct shell_span span)
 {
     struct verdict *v = g->verdict;
-    if (decision < v->decision) {
+    bool stricter = decision < v->decision;
+    if (stricter) {
         v->decision = decision;
         v->rule = rule;
     }
@@ -126,7 +129,7 @@ static void add_reason(struct judging *g, enum decision decision, const char *ru
             strcmp(r->rule, rule) == 0 && strcmp(r->reason, reason) == 0)
             return;
     }
-    if (v->reason_count >= REASONS_MAX && decision >= v->decision)
+    if (v->reason_count >= REASONS_MAX && !stricter)
         return;
     struct verdict_reason *r = arena_alloc(g->arena, sizeof(*r));
     if (!r)
@@ -163,9 +166,9 @@ __attribute__((format(printf, 2, 3))) static const char *say(struct judging *g, 
 static const struct policy_pattern *allowed_by(const struct index *index, const struct act *act)
 {
     const struct policy_pattern *best = NULL;
-    const char *names[] = {act->name, act->word_count ? act->words[0].text : NULL, "./*"};
+    const char *names[] = {act->name, act->word_count ? act->words[0].text : act->name, "./*"};
     for (size_t n = 0; n < 3; n++) {
-        if (!names[n] || (n && strcmp(names[0], names[1]) == 0))
+        if (n == 1 && strcmp(names[0], names[1]) == 0)
             continue;
         for (size_t i = first_named(index, names[n]); is_named(index, i, names[n]); i++) {
             if (match_allow(index->items[i], act) &&
@@ -306,7 +309,8 @@ static void judge_name(struct judging *g, const struct act *act)
         !allowed_by(&g->judge->call_allow, act))
         add_reason(g, DECISION_DENY, "mandate",
                    say(g, "'%s' is not on the list of this call", act->name), act->span);
-    if (g->verdict->decision == DECISION_ALLOW && !g->verdict->rule)
+    if (g->verdict->decision == DECISION_ALLOW && !g->verdict->rule &&
+        (pattern || !(act->flags & ACT_TRANSPARENT)))
         g->verdict->rule = pattern ? say(g, "allow: %s", pattern->text) : "unknown: allow";
     judge_effects(g, act);
 }

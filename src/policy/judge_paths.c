@@ -1,5 +1,6 @@
 /* Which files a run may read, write and delete, by their paths. */
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -75,25 +76,61 @@ static bool below(const char *path, const char *dir)
     return path_is_below(path, dir);
 }
 
+/* Characters as one byte each, as a glob counts them; other scripts are told apart by a hash. */
+static bool to_letters(const char *text, size_t len, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < len;) {
+        unsigned char c = (unsigned char)text[i++];
+        unsigned hash = c;
+        while (c >= 0x80 && i < len && ((unsigned char)text[i] & 0xc0) == 0x80)
+            hash = hash * 31 + (unsigned char)text[i++];
+        if (used + 1 >= size)
+            return false;
+        out[used++] = (char)(c < 0x80 ? c : 0x80 | (hash & 0x7f));
+    }
+    out[used] = '\0';
+    return true;
+}
+
+/* One part of a path against one part of a glob; what is too long to compare fits. */
+static bool part_fits(const char *glob, size_t glob_len, const char *name, size_t name_len)
+{
+    char pattern[512], letters[512];
+    return memmem(glob, glob_len, "[[", 2) || /* classes: bash has more of them than fnmatch */
+           !to_letters(glob, glob_len, pattern, sizeof(pattern)) ||
+           !to_letters(name, name_len, letters, sizeof(letters)) ||
+           fnmatch(pattern, letters, FNM_PERIOD) == 0;
+}
+
 /* Whether a file that fits the glob may be `path`, or lie below it, or above it when `above`. */
 static bool glob_meets(const char *glob, const char *path, bool above)
 {
+    const char *deep = strstr(glob, "/**/");
+    if (deep) { /* somewhere below: its last part must fit the path's */
+        const char *last = strrchr(path, '/') + 1;
+        return strncmp(path, glob, (size_t)(deep - glob)) == 0 &&
+               part_fits(deep + 4, strlen(deep + 4), last, strlen(last));
+    }
     const char *g = glob, *p = path;
     while (*g && *p) {
-        size_t g_len = strcspn(g + 1, "/") + 1, p_len = strcspn(p + 1, "/") + 1;
-        char pattern[512], name[512];
-        if (g_len >= sizeof(pattern) || p_len >= sizeof(name))
-            return true;
-        memcpy(pattern, g, g_len);
-        pattern[g_len] = '\0';
-        memcpy(name, p, p_len);
-        name[p_len] = '\0';
-        if (fnmatch(pattern, name, FNM_PATHNAME | FNM_PERIOD) != 0)
+        size_t g_len = strcspn(g + 1, "/"), p_len = strcspn(p + 1, "/");
+        if (!part_fits(g + 1, g_len, p + 1, p_len))
             return false;
-        g += g_len;
-        p += p_len;
+        g += g_len + 1;
+        p += p_len + 1;
     }
     return *p == '\0' || above;
+}
+
+/* Whether the glob also fits a name that has nothing to do with this one: `*`, `.*`, `*.json`. */
+static bool is_broad(const char *glob, size_t len, const char *name)
+{
+    char other[256];
+    const char *extension = strrchr(name + 1, '.');
+    snprintf(other, sizeof(other), "%szqxj%s", name[0] == '.' ? "." : "",
+             extension ? extension : "");
+    return !memmem(glob, len, "[[", 2) && part_fits(glob, len, other, strlen(other));
 }
 
 /* Whether the path is `listed`, or below it; for a glob, whether it may be. */
@@ -115,16 +152,10 @@ static bool meets_anywhere(const struct judge_paths *p, const struct fact_path *
     for (const char *part = text + strlen(p->workspace); *part == '/';) {
         part++;
         size_t len = strcspn(part, "/");
-        char one[256];
-        if (len >= sizeof(one))
-            return false;
-        memcpy(one, part, len);
-        one[len] = '\0';
+        bool glob = path->state == WORD_PATTERN && text == path->text;
         /* a glob only where it means this name: what is hidden is not there for * to find */
-        if (path->state == WORD_PATTERN && text == path->text
-                ? (!strchr(one, '*') || strncmp(one, name, 2) == 0) &&
-                      fnmatch(one, name, FNM_PERIOD) == 0
-                : strcmp(one, name) == 0)
+        if (glob ? part_fits(part, len, name, strlen(name)) && !is_broad(part, len, name)
+                 : strlen(name) == len && memcmp(part, name, len) == 0)
             return true;
         part += len;
     }
@@ -205,7 +236,7 @@ static bool deletes(const struct fact_path *path, const char *text, const char *
     size_t dir_len = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
     if (len == dir_len && strncmp(text, dir, len) == 0 && is_everything(last + 1))
         return true;
-    return glob_meets(text, dir, false) && strcmp(dir, "/") != 0 &&
+    return !strstr(text, "/**/") && glob_meets(text, dir, false) && strcmp(dir, "/") != 0 &&
            !(len >= dir_len && strncmp(text, dir, dir_len) == 0);
 }
 

@@ -229,8 +229,8 @@ static enum match words_match(const struct act *act, const struct policy_pattern
         const char *wanted = pattern->words[i];
         if (is_option(wanted) || wanted[0] == '/')
             continue;
-        enum match no = (act->flags & ACT_UNCLEAR) && is_somewhere(act, wanted) ? MATCH_MAYBE
-                                                                               : MATCH_NO;
+        enum match no =
+            (act->flags & ACT_UNCLEAR) && is_somewhere(act, wanted) ? MATCH_MAYBE : MATCH_NO;
         const struct fact_word *word = counted_word(act, at++);
         if (!word)
             return no;

@@ -39,7 +39,6 @@ int judge_unread(const struct judge *judge, struct arena *arena, const struct sh
                  struct verdict *ret);
 
 void verdict_write_json(const struct verdict *verdict, struct json *out);
-/* The argv of an act as JSON: null for a word that is not known. */
 extern const char *const decision_names[]; /* deny, confirm, allow */
 
 /* match.c */
@@ -49,7 +48,7 @@ bool match_allow(const struct policy_pattern *pattern, const struct act *act);
 enum match match_deny(const struct policy_pattern *pattern, const struct act *act,
                       const char *workspace);
 
-/* paths.c */
+/* judge_paths.c */
 struct judge_paths;
 const struct judge_paths *judge_paths_new(struct arena *arena, const struct policy *policy,
                                           const char *home, const char *workspace);
