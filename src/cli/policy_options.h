@@ -70,11 +70,12 @@ struct policy_call_options {
          .kind = OPTION_LIST,                                                                      \
          .value_name = "PATH",                                                                     \
          .completes = COMPLETES_FILE,                                                              \
-         .help = "also visible inside",                                                            \
+         .help = "a path that may be read (judged; not shown inside yet)",                         \
          .offset = offsetof(type, call.read_paths)},                                               \
     {                                                                                              \
         .name = "write-path", .kind = OPTION_LIST, .value_name = "PATH",                           \
-        .completes = COMPLETES_FILE, .help = "also writable inside",                               \
+        .completes = COMPLETES_FILE,                                                               \
+        .help = "a path that may be written (judged; not writable inside yet)",                    \
         .offset = offsetof(type, call.write_paths)                                                 \
     }
 

@@ -193,7 +193,9 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
         return EXIT_BROKEN;
     }
     int status = signal_seen ? 128 + signal_seen : nacre_result_exit_code(r);
-    if (nacre_result_error(r)[0] && !json && !live.asked)
+    if (nacre_result_error(r)[0] && live.asked)
+        cli_complain("not confirmed, and not run");
+    else if (nacre_result_error(r)[0] && !json)
         show_refusal(wanted, r, text, len);
     else if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",

@@ -356,8 +356,11 @@ static void limit_by(nacre_result *r, const struct policy *policy, nacre_run_opt
         units_format_duration(o->timeout_ms, most);
         warn(r, "the time limit was lowered to the largest that the policy allows, %s", most);
     }
-    if (o->output_limit == 0 && policy->limits.output_bytes)
-        o->output_limit = policy->limits.output_bytes;
+    uint64_t output = policy->limits.output_bytes;
+    if (output && o->output_limit > output)
+        warn(r, "the output limit was lowered to what the policy allows");
+    if (output && (o->output_limit == 0 || o->output_limit > output))
+        o->output_limit = output;
     if (policy->network == NETWORK_ON)
         warn(r, "the network stays off: sharing the host's is not built yet");
     static const struct {
@@ -388,12 +391,17 @@ static bool decide(nacre_result *r, nacre_run_options *o)
 {
     struct decider d;
     const struct shell_tree *tree;
-    if (r->text_len > NACRE_TEXT_MAX || o->unjudged) {
-        if (o->unjudged) { /* its limits hold all the same */
-            if (open_decider(&r->judgement, o, &d, &r->error) < 0)
-                return false;
-            limit_by(r, d.policy, o);
-        }
+    if (r->text_len > NACRE_TEXT_MAX) {
+        err_set(&r->error, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
+        r->status = NACRE_STATUS_DENIED;
+        r->exit_code = 126;
+        r->rule = "parse";
+        return false;
+    }
+    if (o->unjudged) {
+        if (open_decider(&r->judgement, o, &d, &r->error) < 0)
+            return false;
+        limit_by(r, d.policy, o); /* its limits hold all the same */
         int failure = engine_read(&r->arena, r->text, r->text_len, &r->reading, &r->error);
         if (failure < 0 && failure != -ENOMEM) {
             r->status = NACRE_STATUS_DENIED;
@@ -417,6 +425,9 @@ static bool decide(nacre_result *r, nacre_run_options *o)
     }
     if (d.policy->workspace_read_only) { /* asked for, and no wall keeps it yet */
         err_set(&r->error, -ENOTSUP, "workspace: ro cannot be built into the sandbox yet");
+        r->status = NACRE_STATUS_DENIED;
+        r->exit_code = 126;
+        r->rule = "workspace: ro";
         return false;
     }
     limit_by(r, d.policy, o);

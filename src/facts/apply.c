@@ -702,12 +702,16 @@ static void use_operands(struct reading *r)
     }
     size_t count = all->count - skip;
     const struct fact_word *words = all->items + skip;
-    if (strcmp(r->act->name, "ln") == 0 && count > 1)
-        r->base = special_link_base(r->w, r->act, &words[count - 1], r->base);
+    const struct place *base = r->base;
+    bool links = strcmp(r->act->name, "ln") == 0 && count > 1;
+    if (links) /* what they point to is relative to where the link is */
+        r->base = special_link_base(r->w, r->act, &words[count - 1], base);
     for (size_t i = 0; i < count; i++) {
         if (r->rest && r->instead) /* bash -c TEXT NAME ARGS */
             break;
         const struct knowledge_operand *operand = operand_role(r, i, count);
+        if (links && i + 1 == count)
+            r->base = base;
         if (!operand) {
             use_loose(r, &words[i]);
             continue;

@@ -138,7 +138,7 @@ static char *with_numbers(struct walk *w, const char *pattern, size_t len, size_
         if (pattern[i] == '\\' && i + 1 < len)
             text[used++] = pattern[++i];
         else
-            text[used++] = pattern[i] == '*' ? SOME_NUMBER : pattern[i];
+            text[used++] = (char)(pattern[i] == '*' ? SOME_NUMBER : pattern[i]);
     }
     *ret_len = used;
     return text;

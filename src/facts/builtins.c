@@ -196,7 +196,7 @@ static const struct {
     {"shopt", "autocd", "makes names of directories commands"},
     {"shopt", "assoc_expand_once", NULL},
     {"shopt", "shift_verbose", NULL},
-    {"shopt", "globstar", NULL},
+    {"shopt", "globstar", "lets patterns reach any depth"},
     {"shopt", "nullglob", NULL},
     {"shopt", "failglob", "lets a pattern without a match end the line"},
     {"shopt", "nocaseglob", "lets patterns match more files"},

@@ -434,8 +434,8 @@ struct value param_value(struct walk *w, const struct shell_param *p, bool quote
         value = value_unknown(SOURCE_TOO_MUCH);
     for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
         if (op_is(p, operators[i].op)) {
-            struct value result = operators[i].apply(w, p, &value);
-            return result;
+            /* cppcheck-suppress returnDanglingLifetime ; the value is copied, not pointed to */
+            return operators[i].apply(w, p, &value);
         }
     }
     expand_visit(w, p->operand);

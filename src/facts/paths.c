@@ -107,12 +107,15 @@ static struct fact_path *led_to(struct walk *w, const struct fact_path *path, co
  * in it the path as text, for what is not there now. */
 static struct fact_path *through_links(struct walk *w, const struct fact_path *path, bool dots)
 {
-    for (const struct link *link = w->links; link; link = link->next) {
-        if (path_is_below(path->text, link->path))
-            return led_to(
-                w, path,
-                arena_format(w->arena, "%s%s", link->target, path->text + strlen(link->path)));
+    const char *text = path->text;
+    for (const struct link *link = w->links; link; link = link->next) { /* the last one first */
+        if (path_is_below(text, link->path))
+            text = arena_format(w->arena, "%s%s", link->target, text + strlen(link->path));
+        if (!text)
+            return NULL;
     }
+    if (text != path->text)
+        return led_to(w, path, text);
     if (!w->host->real_path || !path_is_below(path->text, w->host->workspace))
         return NULL;
     if (dots)

@@ -398,13 +398,15 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
  */
 
 /* Where find starts: the words before its first test. */
-static struct fact_word start_of(struct walk *w, const struct act *act)
+static struct fact_word start_of(struct walk *w, const struct act *act, size_t exec)
 {
     static const char *const negations[] = {"!", "-not", "-o", "-or", ",", "(", "-L", "-H", "-P"};
     bool plain = act->word_count <= WORDS_MAX; /* or one -exec after another */
-    for (size_t i = 1; plain && i < act->word_count; i++) {
+    for (size_t i = 1; plain && i + 1 < exec; i++) {
         const char *text = act->words[i].text;
-        plain = strncmp(text, "-O", 2) != 0 && strncmp(text, "-D", 2) != 0;
+        plain = strncmp(text, "-O", 2) != 0 && strncmp(text, "-D", 2) != 0 &&
+                strncmp(text, "-exec", 5) != 0 && strncmp(text, "-ok", 3) != 0 &&
+                strncmp(text, "-files0", 7) != 0;
         for (size_t k = 0; plain && k < sizeof(negations) / sizeof(*negations); k++)
             plain = strcmp(text, negations[k]) != 0;
     }
@@ -422,8 +424,8 @@ static struct fact_word start_of(struct walk *w, const struct act *act)
     }
     const struct fact_word *name = NULL;
     size_t names = 0;
-    for (size_t i = 1; i + 1 < act->word_count; i++) {
-        if (word_is(&act->words[i], "-name") || word_is(&act->words[i], "-iname")) {
+    for (size_t i = 1; i + 1 < exec; i++) { /* only what stands before it has let it through */
+        if (word_is(&act->words[i], "-name")) {
             name = &act->words[i + 1];
             names++;
         }
@@ -454,7 +456,7 @@ void special_found_files(struct walk *w, struct act *act, const struct fact_word
                          size_t count, struct stream in)
 {
     struct words all = {0};
-    struct fact_word hole = start_of(w, act);
+    struct fact_word hole = start_of(w, act, (size_t)(words - act->words));
     for (size_t i = 0; i < count; i++)
         words_add(w, &all, with_hole(w, &words[i], "{}", hole));
     if (!all.count)
@@ -584,12 +586,22 @@ void special_note_link(struct walk *w, const struct act *act)
         if (!link && (p->mode & PATH_WRITE))
             link = p;
     }
-    if (act->operand_count != 2 || !target || !link || target->state != WORD_KNOWN ||
-        link->state != WORD_KNOWN)
+    if (!target || target->state != WORD_KNOWN || !target->text)
+        return;
+    const char *name = strrchr(target->text, '/'), *path = NULL;
+    bool into = link && link->text && w->host->is_directory &&
+                w->host->is_directory(w->host->user, link->text);
+    if (act->operand_count == 1 && w->cwd && !w->cwd->next) /* ln -s a/b: here, as b */
+        path = arena_format(w->arena, "%s%s", w->cwd->path, name);
+    else if (act->operand_count == 2 && into)
+        path = arena_format(w->arena, "%s%s", link->text, name);
+    else if (act->operand_count == 2 && link && link->state == WORD_KNOWN)
+        path = link->text;
+    if (!path)
         return;
     struct link *made = arena_take(w->arena, sizeof(*made));
     if (made) {
-        *made = (struct link){link->text, target->text, w->links};
+        *made = (struct link){path, target->text, w->links};
         w->links = made;
     }
 }

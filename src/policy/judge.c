@@ -395,7 +395,7 @@ int judge_facts(const struct judge *judge, struct arena *arena, const struct fac
     if (arena->failed)
         return err_set(e, -ENOMEM, "out of memory");
     if (!verdict.rule)
-        verdict.rule = "nothing to run";
+        verdict.rule = facts->acts ? "files only" : "nothing to run";
     *ret = verdict;
     return 0;
 }

@@ -42,6 +42,8 @@ static int fill(struct arena *arena, const struct policy_texts *texts, const cha
     for (size_t i = 0; i < texts->count; i++) {
         const char *text = texts->items[i].text;
         const char *path = absolute(arena, text, home, workspace);
+        if (arena->failed)
+            return -1;
         if (path)
             ret->items[ret->count++] =
                 (struct listed){.path = path, .anywhere = !strchr(text, '/') && text[0] != '~'};
@@ -93,11 +95,23 @@ static bool to_letters(const char *text, size_t len, char *out, size_t size)
     return true;
 }
 
+/* Classes, of which bash has more than fnmatch, and letters of other scripts in brackets. */
+static bool is_odd_bracket(const char *glob, size_t len)
+{
+    const char *open = memchr(glob, '[', len);
+    for (size_t i = 0; open && i < len; i++) {
+        if ((unsigned char)glob[i] >= 0x80 ||
+            (glob[i] == '[' && i + 1 < len && strchr(":.=", glob[i + 1])))
+            return true;
+    }
+    return false;
+}
+
 /* One part of a path against one part of a glob; what is too long to compare fits. */
 static bool part_fits(const char *glob, size_t glob_len, const char *name, size_t name_len)
 {
     char pattern[512], letters[512];
-    return memmem(glob, glob_len, "[[", 2) || /* classes: bash has more of them than fnmatch */
+    return is_odd_bracket(glob, glob_len) ||
            !to_letters(glob, glob_len, pattern, sizeof(pattern)) ||
            !to_letters(name, name_len, letters, sizeof(letters)) ||
            fnmatch(pattern, letters, FNM_PERIOD) == 0;
@@ -108,9 +122,16 @@ static bool glob_meets(const char *glob, const char *path, bool above)
 {
     const char *deep = strstr(glob, "/**/");
     if (deep) { /* somewhere below: its last part must fit the path's */
-        const char *last = strrchr(path, '/') + 1;
-        return strncmp(path, glob, (size_t)(deep - glob)) == 0 &&
-               part_fits(deep + 4, strlen(deep + 4), last, strlen(last));
+        size_t prefix = (size_t)(deep - glob);
+        if (strncmp(path, glob, prefix) != 0)
+            return false;
+        for (const char *part = path + prefix; *part == '/';) { /* it, or what it is in */
+            size_t len = strcspn(++part, "/");
+            if (part_fits(deep + 4, strlen(deep + 4), part, len) && (above || !part[len]))
+                return true;
+            part += len;
+        }
+        return false;
     }
     const char *g = glob, *p = path;
     while (*g && *p) {
@@ -130,7 +151,7 @@ static bool is_broad(const char *glob, size_t len, const char *name)
     const char *extension = strrchr(name + 1, '.');
     snprintf(other, sizeof(other), "%szqxj%s", name[0] == '.' ? "." : "",
              extension ? extension : "");
-    return !memmem(glob, len, "[[", 2) && part_fits(glob, len, other, strlen(other));
+    return !is_odd_bracket(glob, len) && part_fits(glob, len, other, strlen(other));
 }
 
 /* Whether the path is `listed`, or below it; for a glob, whether it may be. */
@@ -263,6 +284,15 @@ static struct answer judge_listed(const struct judge_paths *p, const struct fact
     for (size_t i = 0; changes && i < p->protect.count; i++) {
         if (meets(path, text, &p->protect.items[i], path->mode & PATH_DELETE))
             return (struct answer){DECISION_DENY, "path: protected", "is protected from changes"};
+    }
+    const char *deep = path->state == WORD_PATTERN ? strstr(text, "/**/") : NULL;
+    for (size_t i = 0; changes && i < p->protect.count; i++) {
+        const char *listed = p->protect.items[i].path;
+        if (deep ? strncmp(listed, text, (size_t)(deep - text)) == 0
+                 : strcmp(text, p->workspace) != 0 && below(listed, text) &&
+                       path->state == WORD_KNOWN)
+            return (struct answer){DECISION_CONFIRM, "path: protected",
+                                   "has protected files among what may be changed"};
     }
     return fine;
 }

@@ -30,6 +30,25 @@ static void write_via(struct json *j, const struct act *via)
         json_text(j, chain[count]->name ? chain[count]->name : "");
 }
 
+/* A file that it uses; null where nothing is known of it, what is known to hold it otherwise. */
+static void write_path(struct json *j, const struct fact_path *path)
+{
+    static const char *const modes[] = {"read", "write", "delete", "enter", "run"};
+    json_object_begin(j);
+    json_key(j, "path");
+    json_text(j, path->text);
+    json_key(j, "known");
+    json_bool(j, path->state == WORD_KNOWN);
+    json_key(j, "modes");
+    json_array_begin(j);
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+        if (path->mode & (1u << i))
+            json_text(j, modes[i]);
+    }
+    json_array_end(j);
+    json_object_end(j);
+}
+
 static void write_act(struct json *j, const struct act *act)
 {
     json_object_begin(j);
@@ -47,6 +66,13 @@ static void write_act(struct json *j, const struct act *act)
     for (size_t i = 0; effect_names[i]; i++) {
         if (act->effects & (1u << i))
             json_text(j, effect_names[i]);
+    }
+    json_array_end(j);
+    json_key(j, "paths");
+    json_array_begin(j);
+    for (const struct fact_path *path = act->paths; path; path = path->next) {
+        if (!path->loose)
+            write_path(j, path);
     }
     json_array_end(j);
     write_span(j, act->span);
