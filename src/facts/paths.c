@@ -197,8 +197,7 @@ const struct place *path_enter(struct walk *w, const struct place *base,
     return all;
 }
 
-/* --- the real file system -----------------------------------------------------------------------
- */
+/* --- the real file system ------------------------------------------------------------------- */
 
 static const char *walk_links(struct arena *arena, const char *path, unsigned depth);
 

@@ -1,8 +1,7 @@
 /* A simple command: assignments, redirections, and the act that its words are. */
 #include "facts/internal.h"
 
-/* --- assignments --------------------------------------------------------------------------------
- */
+/* --- assignments ---------------------------------------------------------------------------- */
 
 /* Locales in which bash reads text as it was read here. */
 static bool is_plain_locale(const struct value *value)
@@ -162,8 +161,7 @@ void assign_walk(struct walk *w, const struct shell_assignment *list, bool lasti
     }
 }
 
-/* --- redirections -------------------------------------------------------------------------------
- */
+/* --- redirections --------------------------------------------------------------------------- */
 
 static struct fact_word target_of(struct walk *w, const struct shell_redirect *r)
 {
@@ -295,8 +293,7 @@ void redirect_attach(struct walk *w, struct fact_path *paths, struct shell_span 
         act_paths(act, paths);
 }
 
-/* --- the command --------------------------------------------------------------------------------
- */
+/* --- the command ---------------------------------------------------------------------------- */
 
 /* Whether what it prints still goes where its output goes. */
 static bool prints_elsewhere(const struct shell_redirect *redirects)

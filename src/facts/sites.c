@@ -135,8 +135,7 @@ static void add_parts(struct finder *f, const struct shell_part *parts)
     }
 }
 
-/* --- commands -----------------------------------------------------------------------------------
- */
+/* --- commands ------------------------------------------------------------------------------- */
 
 enum setter {
     SETS_NAMES = 1, /* the variables that its words name: x, x=1, -vx */

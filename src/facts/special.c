@@ -65,8 +65,7 @@ struct fact_word special_fill_numbers(struct walk *w, const struct fact_word *wo
     return filled;
 }
 
-/* --- shells -------------------------------------------------------------------------------------
- */
+/* --- shells --------------------------------------------------------------------------------- */
 
 struct shell_call {
     bool command, from_stdin, only_reads;
@@ -175,8 +174,7 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
                     act->name, "runs text that was decoded or downloaded", script->span);
 }
 
-/* --- wrappers -----------------------------------------------------------------------------------
- */
+/* --- wrappers ------------------------------------------------------------------------------- */
 
 /* How xargs is told to use what it reads. */
 struct xargs_call {
@@ -394,8 +392,7 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
     w->bare_environment = bare;
 }
 
-/* --- files --------------------------------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------------------------- */
 
 /* Where find starts: the words before its first test. */
 static struct fact_word start_of(struct walk *w, const struct act *act, size_t exec)

@@ -227,8 +227,7 @@ struct value value_list(const struct fact_word *words, size_t count)
                           .word_count = count};
 }
 
-/* --- functions ----------------------------------------------------------------------------------
- */
+/* --- functions ------------------------------------------------------------------------------ */
 
 static struct function **function_bucket(struct walk *w, const char *name, size_t len)
 {
@@ -266,8 +265,7 @@ void state_define(struct walk *w, const char *name, size_t len, struct definitio
     }
 }
 
-/* --- the directory ------------------------------------------------------------------------------
- */
+/* --- the directory -------------------------------------------------------------------------- */
 
 const struct place *state_place(struct walk *w, const char *path)
 {

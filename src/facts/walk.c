@@ -24,8 +24,7 @@ static struct stream both(struct stream a, struct stream b)
 
 static const struct stream nothing = {.source = SOURCE_OUTPUT, .text = ""};
 
-/* --- compound commands --------------------------------------------------------------------------
- */
+/* --- compound commands ---------------------------------------------------------------------- */
 
 static struct stream walk_branch(struct walk *w, const struct shell_command *c, struct stream in)
 {
@@ -156,8 +155,7 @@ static void walk_test(struct walk *w, const struct shell_test *test)
     }
 }
 
-/* --- functions ----------------------------------------------------------------------------------
- */
+/* --- functions ------------------------------------------------------------------------------ */
 
 /* A function takes its name away from a program: what is meant by it afterwards is something else.
  */
@@ -253,8 +251,7 @@ void walk_uncalled(struct walk *w)
     }
 }
 
-/* --- commands -----------------------------------------------------------------------------------
- */
+/* --- commands ------------------------------------------------------------------------------- */
 
 /* Those whose parts may run or not, or several times, or in a process of their own. */
 static struct stream walk_fork(struct walk *w, const struct shell_command *c, struct stream in)
@@ -319,8 +316,7 @@ struct stream walk_command(struct walk *w, const struct shell_command *c, struct
     return blurred(out, SOURCE_OUTPUT);
 }
 
-/* --- pipelines and lists ------------------------------------------------------------------------
- */
+/* --- pipelines and lists -------------------------------------------------------------------- */
 
 static struct stream walk_pipeline(struct walk *w, const struct shell_pipeline *pipeline,
                                    struct stream in)
@@ -444,8 +440,7 @@ struct stream walk_apart(struct walk *w, const struct shell_list *list, struct s
     return out;
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole ------------------------------------------------------------------------------ */
 
 const char *const effect_names[] = {"reads",   "writes",    "deletes",      "runs",
                                     "network", "privilege", "irreversible", NULL};

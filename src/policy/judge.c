@@ -104,8 +104,7 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
     return 0;
 }
 
-/* --- reasons ------------------------------------------------------------------------------------
- */
+/* --- reasons -------------------------------------------------------------------------------- */
 
 struct judging {
     const struct judge *judge;
@@ -160,8 +159,7 @@ __attribute__((format(printf, 2, 3))) static const char *say(struct judging *g, 
     return copy ? copy : "out of memory";
 }
 
-/* --- acts ---------------------------------------------------------------------------------------
- */
+/* --- acts ----------------------------------------------------------------------------------- */
 
 static const struct policy_pattern *allowed_by(const struct index *index, const struct act *act)
 {
@@ -328,8 +326,7 @@ static void judge_act(struct judging *g, const struct act *act)
     }
 }
 
-/* --- findings -----------------------------------------------------------------------------------
- */
+/* --- findings ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *rule;
@@ -362,8 +359,7 @@ static void judge_finding(struct judging *g, const struct finding *f)
                f->why ? say(g, "%s %s", f->what, f->why) : f->what, f->span);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole ------------------------------------------------------------------------------ */
 
 static struct judging begin(const struct judge *judge, struct arena *arena, struct verdict *ret)
 {

@@ -68,8 +68,7 @@ const struct judge_paths *judge_paths_new(struct arena *arena, const struct poli
     return p;
 }
 
-/* --- paths and globs ----------------------------------------------------------------------------
- */
+/* --- paths and globs ------------------------------------------------------------------------ */
 
 static bool below(const char *path, const char *dir)
 {
@@ -261,8 +260,7 @@ static bool deletes(const struct fact_path *path, const char *text, const char *
            !(len >= dir_len && strncmp(text, dir, dir_len) == 0);
 }
 
-/* --- the decision -------------------------------------------------------------------------------
- */
+/* --- the decision --------------------------------------------------------------------------- */
 
 struct answer {
     enum decision decision;

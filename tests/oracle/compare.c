@@ -385,8 +385,7 @@ static int compare_readings(const char *texts_path, const char *answers_path, FI
     return sums.differ || sums.accepted || sums.unsteady;
 }
 
-/* --- bash's tree of the text and of the rendering ----------------------------------------------
- */
+/* --- bash's tree of the text and of the rendering ------------------------------------------- */
 
 static bool same(const struct buf *a, const struct buf *b)
 {
@@ -450,8 +449,7 @@ static int compare_trees(const char *first_path, const char *again_path, const c
     return sums.differ > 0;
 }
 
-/* --- what ran and what the tree has ------------------------------------------------------------
- */
+/* --- what ran and what the tree has --------------------------------------------------------- */
 
 /* Names are kept one behind the other, each with a NUL behind it. */
 struct names {

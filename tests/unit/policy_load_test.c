@@ -29,8 +29,7 @@ enum { FILE_MAX = 4 << 20, FILES_MAX = 100, ARENA_MAX = 64 << 20, VALUES_MAX = 8
 
 static char top[] = "/tmp/nacre-policy.XXXXXX";
 
-/* --- a place of its own ------------------------------------------------------------------------
- */
+/* --- a place of its own --------------------------------------------------------------------- */
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -125,8 +124,7 @@ static const struct policy *load(struct arena *arena, const struct call *c, stru
     return policy;
 }
 
-/* --- the tables --------------------------------------------------------------------------------
- */
+/* --- the tables ----------------------------------------------------------------------------- */
 
 struct test_case {
     char name[128];
@@ -338,8 +336,7 @@ static void run_tables(const char *directory)
     tap_check(count > 0, "%zu tables", count);
 }
 
-/* --- what tables cannot say --------------------------------------------------------------------
- */
+/* --- what tables cannot say ----------------------------------------------------------------- */
 
 static void expect_refusal(const char *name, const char *message)
 {
