@@ -33,9 +33,9 @@ done
 nacre run --timeout 0 'touch ran'
 complains 'no time at all is no duration' 125 "nacre: run: '--timeout'*"
 rm -f ran
-for limit in output output= output=0 output=abc output=-1 output=1X memory=1GB =5 ''; do
+for limit in output output= output=0 output=abc output=-1 output=1X memory=much thread=5 =5 ''; do
     nacre run --limit "$limit" 'touch ran'
-    complains "'$limit' is no limit" 125 "nacre: run: *limit '$limit'*"
+    complains "'$limit' is no limit" 125 "nacre: --limit: *"
 done
 nacre run --keep middle 'touch ran'
 complains 'a choice that is none' 125 "nacre: run: '--keep' must be one of head, tail, both, not 'middle'"
@@ -182,7 +182,7 @@ complains 'plan without a text' 2 'nacre: plan: no command text*'
 nacre plan a b
 complains 'plan with two' 2 'nacre: plan: *one word*'
 nacre plan -w nowhere x
-complains 'plan without a workspace' 1 "nacre: plan: workspace 'nowhere': *"
+complains 'plan without a workspace' 2 "nacre: plan: workspace 'nowhere': *"
 printf 'a\0b' | nacre plan -
 exits 'plan with a NUL' 2
 like 'and where it is' "$err" 'nacre: plan: line 1, column 2: a NUL*'
