@@ -304,7 +304,10 @@ void scan_dollar(struct parser *p, struct parts *parts, enum quoting quoting)
                 p->at++;
                 part->param->bare = *next == '!'; /* without a job it is not quite ${!} */
                 /* Much of bash skips what follows the second $ as if it were no part of $$. */
-                if (*next == '$' && *p->at && strchr("{([", *p->at))
+                const char *after = p->at;
+                while (after[0] == '\\' && after[1] == '\n')
+                    after += 2;
+                if (*next == '$' && *after && strchr("{([", *after))
                     parser_refuse(p, from, "'$$' right before a bracket: write '${$}'");
             }
         }
