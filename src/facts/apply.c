@@ -302,7 +302,7 @@ static void use_operands(struct reading *r)
     size_t count = all->count - skip;
     const struct fact_word *words = all->items + skip;
     const struct place *base = r->base;
-    bool links = strcmp(r->act->name, "ln") == 0 && count > 1;
+    bool links = name_is(r->act->name, "ln") && count > 1;
     if (links) /* what they point to is relative to where the link is */
         r->base = special_link_base(r->w, r->act, &words[count - 1], base);
     for (size_t i = 0; i < count; i++) {
@@ -329,10 +329,10 @@ static void use_operands(struct reading *r)
         }
         /* words that are joined to one text; hyperfine's are texts each */
         if (operand->role == ROLE_EVAL || (operand->role == ROLE_SHELL && operand->repeat &&
-                                           strcmp(r->act->name, "hyperfine") != 0)) {
+                                           !name_is(r->act->name, "hyperfine"))) {
             size_t joined = operand->repeat ? count - i : 1;
             struct fact_word text = special_join(r->w, words + i, joined);
-            if (operand->role == ROLE_EVAL && strcmp(r->act->name, "eval") == 0) {
+            if (operand->role == ROLE_EVAL && name_is(r->act->name, "eval")) {
                 if (text.state == WORD_KNOWN)
                     r->act->flags |= ACT_TRANSPARENT;
                 inner_text(r->w, &text, DIALECT_BASH, false);
@@ -505,7 +505,7 @@ struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
         special_removal(w, act, r.removal, &r.operands, r.options.count);
     act->operands = r.operands.items;
     act->operand_count = r.operands.count;
-    if (strcmp(act->name, "ln") == 0)
+    if (name_is(act->name, "ln"))
         special_note_link(w, act);
     const char *implied = special_implied(act, &r.operands);
     if (implied)
@@ -514,7 +514,7 @@ struct stream apply_knowledge(struct walk *w, struct act *act, struct stream in)
     act->option_count = r.options.count;
     act->asked = names_of(w, &r.asked);
     act->asked_count = r.asked.count;
-    if (act->known->kind == KIND_WRAPPER && !r.code_given && strcmp(act->name, "xargs") != 0)
+    if (act->known->kind == KIND_WRAPPER && !r.code_given && !name_is(act->name, "xargs"))
         act->flags &= ~(unsigned)ACT_TRANSPARENT;
     return in;
 }

@@ -47,7 +47,7 @@ static void enter(struct walk *w, struct act *act, const struct fact_word *word)
     }
     w->visited = w->visited ? state_either(w, w->visited, w->cwd) : w->cwd;
     w->cwd = cdpath.state == WORD_KNOWN && !cdpath.set ? place : NULL;
-    bool plain = strcmp(act->name, "cd") == 0 &&
+    bool plain = name_is(act->name, "cd") &&
                  (act->word_count == 2 || (act->word_count == 3 && word_is(&act->words[1], "--")));
     w->entered_surely = plain && w->cwd && !w->cwd->next && is_there(w, w->cwd->path);
 }
@@ -124,7 +124,7 @@ static void declare_one(struct walk *w, struct act *act, const struct fact_word 
     v->keyed = keyed || (v->keyed && w->forks == 0);
     if (!equals) {
         struct value value = state_value(w, name, len);
-        if (strcmp(act->name, "export") == 0)
+        if (name_is(act->name, "export"))
             variable_check(w, name, len, &value, word->span, NULL);
         return;
     }
@@ -156,11 +156,11 @@ static bool run_declare(struct walk *w, struct act *act, struct stream in)
 {
     (void)in;
     if (has_flag(act, 'f') || has_flag(act, 'F')) {
-        if (strcmp(act->name, "export") == 0)
+        if (name_is(act->name, "export"))
             finding_add(w, FINDING_SETTING, "export -f", "gives functions to programs", act->span);
         return true;
     }
-    bool declares = strcmp(act->name, "export") != 0 && strcmp(act->name, "readonly") != 0;
+    bool declares = !name_is(act->name, "export") && !name_is(act->name, "readonly");
     bool integer = declares && has_flag(act, 'i');
     if (declares && has_flag(act, 'n'))
         finding_add(w, FINDING_VALUE, "declare -n", "makes a name stand for another variable",
@@ -303,7 +303,7 @@ static bool run_shopt(struct walk *w, struct act *act, struct stream in)
 /* read, mapfile: variables from what flows in. */
 static bool run_read(struct walk *w, struct act *act, struct stream in)
 {
-    bool array = strcmp(act->name, "read") != 0;
+    bool array = !name_is(act->name, "read");
     const char *valued = array ? "dnOsucC" : "adinNptu";
     uint8_t source = SOURCE_INPUT;
     if (in.state != WORD_KNOWN && !in.none &&

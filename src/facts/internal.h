@@ -232,7 +232,12 @@ static inline struct stream stream_unknown(enum word_source source)
 void words_add(struct walk *w, struct words *words, struct fact_word word);
 static inline bool word_is(const struct fact_word *word, const char *text)
 {
-    return word->state == WORD_KNOWN && strcmp(word->text, text) == 0;
+    return word->state == WORD_KNOWN && word->text[0] == text[0] && strcmp(word->text, text) == 0;
+}
+/* Most names differ in their first letter. */
+static inline bool name_is(const char *name, const char *other)
+{
+    return name[0] == other[0] && strcmp(name, other) == 0;
 }
 static inline bool char_in(char c, const char *set)
 {

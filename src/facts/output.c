@@ -222,7 +222,7 @@ static bool only_passes(const struct act *act)
 static bool is_one_of(const char *name, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, list[i]) == 0)
+        if (name_is(name, list[i]))
             return true;
     }
     return false;
@@ -320,7 +320,7 @@ static bool matches_call(const struct act *act, const char *const words[3])
 {
     size_t i = 0;
     for (; i < 3 && words[i]; i++) {
-        if (strcmp(words[i], "?") == 0) {
+        if (name_is(words[i], "?")) {
             if (i + 1 < act->word_count && !is_operand(act, i + 1))
                 return false;
         } else if (i + 1 >= act->word_count || !word_is(&act->words[i + 1], words[i])) {
@@ -350,21 +350,21 @@ static bool prints_number(const struct act *act, const struct stream *in)
     for (size_t i = 0; i < sizeof(number_calls) / sizeof(*number_calls); i++) {
         bool given = !number_calls[i].given_numbers || numbers ||
                      (number_calls[i].given_counts && in->counts);
-        if (given && strcmp(act->name, number_calls[i].name) == 0 &&
+        if (given && name_is(act->name, number_calls[i].name) &&
             matches_call(act, number_calls[i].words))
             return true;
     }
-    if (strcmp(act->name, "date") == 0)
+    if (name_is(act->name, "date"))
         return act->word_count == 2 && is_date_format(&act->words[1]);
-    if (strcmp(act->name, "seq") == 0)
+    if (name_is(act->name, "seq"))
         return all_numbers(act, "");
-    if (strcmp(act->name, "expr") == 0)
+    if (name_is(act->name, "expr"))
         return all_numbers(act, "+-*/%");
-    if (strcmp(act->name, "grep") == 0) /* one file, or what flows in */
+    if (name_is(act->name, "grep")) /* one file, or what flows in */
         return act->word_count >= 3 && act->word_count <= 4 &&
                is_letters(&act->words[1], "c", "ivwxEFs") && is_operand(act, 2) &&
                (act->word_count == 3 || is_operand(act, 3));
-    if (strcmp(act->name, "git") == 0)
+    if (name_is(act->name, "git"))
         return act->word_count == 4 && word_is(&act->words[1], "rev-list") &&
                word_is(&act->words[2], "--count") && is_operand(act, 3);
     return false;
@@ -375,11 +375,11 @@ static bool prints_counts(const struct act *act)
 {
     if (!all_known(act) || act->word_count < 2)
         return false;
-    if (strcmp(act->name, "wc") == 0)
+    if (name_is(act->name, "wc"))
         return is_letters(&act->words[1], "lcwm", "") && act->word_count <= 3;
-    if (strcmp(act->name, "du") == 0)
+    if (name_is(act->name, "du"))
         return is_letters(&act->words[1], "s", "kmb") && act->word_count <= 3;
-    return strcmp(act->name, "grep") == 0 && act->word_count == 4 &&
+    return name_is(act->name, "grep") && act->word_count == 4 &&
            is_letters(&act->words[1], "n", "ivwxEFs") && is_operand(act, 2) && is_operand(act, 3);
 }
 
@@ -408,10 +408,10 @@ static bool prints_names(const struct act *act)
         return false;
     if (is_one_of(act->name, listers, sizeof(listers) / sizeof(*listers)))
         return true;
-    if (strcmp(act->name, "rg") == 0 || strcmp(act->name, "grep") == 0)
+    if (name_is(act->name, "rg") || name_is(act->name, "grep"))
         return act->word_count > 2 && all_known(act) &&
                (word_is(&act->words[1], "--files") || is_letters(&act->words[1], "l", "riEFwv"));
-    if (strcmp(act->name, "git") != 0 || act->word_count < 2 || !all_known(act))
+    if (!name_is(act->name, "git") || act->word_count < 2 || !all_known(act))
         return false;
     const struct fact_word *sub = &act->words[1];
     if (word_is(sub, "rev-parse")) {
@@ -435,7 +435,7 @@ static bool is_toplevel(struct walk *w, const struct act *act)
 {
     char *marker = arena_format(w->arena, "%s/.git", w->host->workspace);
     return w->cwd && !w->cwd->next && path_is_below(w->cwd->path, w->host->workspace) &&
-           act->word_count == 3 && strcmp(act->name, "git") == 0 && has_word(act, "rev-parse") &&
+           act->word_count == 3 && name_is(act->name, "git") && has_word(act, "rev-parse") &&
            has_word(act, "--show-toplevel") && marker && w->host->exists &&
            w->host->exists(w->host->user, marker);
 }
@@ -475,25 +475,25 @@ struct stream output_of(struct walk *w, const struct act *act, struct stream in)
     uint8_t source = SOURCE_OUTPUT;
     if (in.state != WORD_KNOWN && !in.none && in.source > source)
         source = in.source;
-    if (strcmp(act->name, "echo") == 0)
+    if (name_is(act->name, "echo"))
         return echo_output(w, act);
-    if (strcmp(act->name, "printf") == 0)
+    if (name_is(act->name, "printf"))
         return printf_output(w, act);
-    if (strcmp(act->name, "pwd") == 0 && w->cwd && !w->cwd->next && act->word_count == 1)
+    if (name_is(act->name, "pwd") && w->cwd && !w->cwd->next && act->word_count == 1)
         return (struct stream){
             .state = WORD_KNOWN, .text = w->cwd->path, .len = (uint32_t)strlen(w->cwd->path)};
-    if (strcmp(act->name, "cat") == 0 && !in.none && only_passes(act))
+    if (name_is(act->name, "cat") && !in.none && only_passes(act))
         return in;
     if (prints_number(act, &in))
         return from(SOURCE_NUMBER);
-    if ((strcmp(act->name, "dirname") == 0 || strcmp(act->name, "basename") == 0) &&
-        act->word_count == 2 && all_known(act) && act->words[1].text[0] != '-')
+    if ((name_is(act->name, "dirname") || name_is(act->name, "basename")) && act->word_count == 2 &&
+        all_known(act) && act->words[1].text[0] != '-')
         return part_of_path(w, &act->words[1], act->name[0] == 'd');
     if (is_toplevel(w, act))
         return (struct stream){.state = WORD_KNOWN,
                                .text = w->host->workspace,
                                .len = (uint32_t)strlen(w->host->workspace)};
-    if (strcmp(act->name, "mktemp") == 0)
+    if (name_is(act->name, "mktemp"))
         return below_tmp(w, act);
     if (prints_names(act) && source <= SOURCE_OUTPUT)
         return from(SOURCE_FILES);
@@ -502,7 +502,7 @@ struct stream output_of(struct walk *w, const struct act *act, struct stream in)
         all_known(act) && !in.none && in.state != WORD_KNOWN && in.source == SOURCE_FILES)
         return from(SOURCE_FILES);
     bool keeps_counts = in.counts && all_known(act) && !has_operands(act) &&
-                        (strcmp(act->name, "head") == 0 || strcmp(act->name, "tail") == 0);
+                        (name_is(act->name, "head") || name_is(act->name, "tail"));
     if ((prints_counts(act) || keeps_counts) && source <= SOURCE_OUTPUT)
         return (struct stream){.source = SOURCE_OUTPUT, .text = "", .counts = true};
     enum knowledge_kind kind = act->known ? act->known->kind : KIND_PLAIN;

@@ -46,8 +46,7 @@ static void use_path(struct reading *r, const struct fact_word *word, unsigned m
     if (mode & PATH_WRITE)
         r->w->writes = true;
     /* git's REVISION:PATH */
-    const char *colon =
-        strcmp(r->act->name, "git") == 0 ? memchr(word->text, ':', word->len) : NULL;
+    const char *colon = name_is(r->act->name, "git") ? memchr(word->text, ':', word->len) : NULL;
     if (colon && colon > word->text && colon[1]) {
         struct fact_word inside = word_from(word, (size_t)(colon - word->text) + 1);
         act_paths(r->act, path_make(r->w, r->base, &inside, mode));
@@ -110,7 +109,7 @@ static void lang_use(void *user, enum lang_use use, const char *text, size_t len
             .text = copy, .len = (uint32_t)len, .state = WORD_KNOWN, .span = r->act->span};
     static const char *const streams[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
     for (size_t i = 0; copy && i < 3; i++) {
-        if (use != LANG_SHELL && strcmp(copy, streams[i]) == 0)
+        if (use != LANG_SHELL && name_is(copy, streams[i]))
             return;
     }
     switch (use) {
@@ -325,7 +324,7 @@ void use_role(struct reading *r, const struct fact_word *word, enum role role)
     case ROLE_BASH: {
         bool runs = true;
         struct fact_word text = *word;
-        if (strcmp(r->act->name, "tar") == 0)
+        if (name_is(r->act->name, "tar"))
             text = without_action(word, &runs);
         if (runs)
             inner_text(w, &text, role == ROLE_BASH ? DIALECT_BASH : DIALECT_SH, true);

@@ -8,7 +8,7 @@ static bool is_plain_locale(const struct value *value)
 {
     if (value->state != WORD_KNOWN)
         return false;
-    if (value->len == 0 || strcmp(value->text, "C") == 0 || strcmp(value->text, "POSIX") == 0)
+    if (value->len == 0 || name_is(value->text, "C") || name_is(value->text, "POSIX"))
         return true;
     const char *dot = memrchr(value->text, '.', value->len);
     return dot && (strcasecmp(dot, ".utf-8") == 0 || strcasecmp(dot, ".utf8") == 0);
@@ -274,7 +274,7 @@ struct fact_path *redirect_walk(struct walk *w, const struct shell_redirect *red
             check_created(w, &target);
             w->writes |= !word_is(&target, "/dev/null");
         }
-        bool pipe = target.state == WORD_UNKNOWN && strcmp(target.text, "/dev/fd/") == 0;
+        bool pipe = target.state == WORD_UNKNOWN && name_is(target.text, "/dev/fd/");
         if (!pipe) /* > >(…) */
             *last = path_make(w, w->cwd, &target, mode);
         while (*last)

@@ -125,7 +125,7 @@ static struct shell_call read_shell_call(struct walk *w, struct act *act)
 void special_shell(struct walk *w, struct act *act, struct stream in)
 {
     struct shell_call call = read_shell_call(w, act);
-    enum dialect dialect = strcmp(act->name, "bash") == 0 ? DIALECT_BASH : DIALECT_SH;
+    enum dialect dialect = name_is(act->name, "bash") ? DIALECT_BASH : DIALECT_SH;
     act->first_operand = call.operand;
     if (call.odd_option)
         finding_add(w, FINDING_SETTING, call.odd_option, "changes how the shell reads text",
@@ -134,7 +134,7 @@ void special_shell(struct walk *w, struct act *act, struct stream in)
                                          "mksh",  "pwsh",   "powershell", "cmd",  "nu",
                                          "xonsh", "elvish", "rc",         "es"};
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        if (strcmp(act->name, others[i]) == 0)
+        if (name_is(act->name, others[i]))
             finding_add(w, FINDING_DIALECT, act->name, "reads text in a way of its own", act->span);
     }
     if (call.command && call.operand < act->word_count) {
@@ -190,12 +190,12 @@ static struct xargs_call read_xargs(const struct act *act)
         const char *text = act->words[i].text;
         if (act->words[i].state != WORD_KNOWN || text[0] != '-' || !text[1])
             continue;
-        if (strcmp(text, "-I") == 0 && i + 1 < act->word_count) {
+        if (name_is(text, "-I") && i + 1 < act->word_count) {
             call.unclear |= act->words[i + 1].state != WORD_KNOWN;
             call.replaced = act->words[++i].text;
         } else if (strncmp(text, "-I", 2) == 0) {
             call.replaced = text + 2;
-        } else if (strcmp(text, "-i") == 0 || strcmp(text, "--replace") == 0) {
+        } else if (name_is(text, "-i") || name_is(text, "--replace")) {
             call.replaced = "{}";
         } else if (strncmp(text, "--replace=", 10) == 0) {
             call.replaced = text + 10;
@@ -372,11 +372,11 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
         act->flags |= ACT_REMOTE;
         return;
     }
-    if (strcmp(act->name, "xargs") == 0) {
+    if (name_is(act->name, "xargs")) {
         run_xargs(w, act, words, count, in);
         return;
     }
-    if (strcmp(act->name, "parallel") == 0) {
+    if (name_is(act->name, "parallel")) {
         run_parallel(w, act, words, count);
         return;
     }
@@ -386,7 +386,7 @@ void special_argv(struct walk *w, struct act *act, const struct fact_word *words
     }
     struct act *inner = NULL;
     bool bare = w->bare_environment;
-    w->bare_environment |= strcmp(act->name, "env") == 0 && act->words[1].text[0] == '-';
+    w->bare_environment |= name_is(act->name, "env") && act->words[1].text[0] == '-';
     special_run(w, words, count, (struct shell_span){words[0].span.from, words[count - 1].span.to},
                 in, &inner);
     w->bare_environment = bare;
@@ -500,7 +500,7 @@ void special_removal(struct walk *w, struct act *act, const struct knowledge_opt
 void special_enter(struct walk *w, struct act *act, const struct fact_word *word,
                    const struct place *base)
 {
-    if (strcmp(act->name, "git") != 0)
+    if (!name_is(act->name, "git"))
         return;
     bool other = word->state != WORD_KNOWN;
     const struct place *place = other ? NULL : path_enter(w, base, word);
@@ -526,7 +526,7 @@ const struct place *special_link_base(struct walk *w, const struct act *act,
     bool symbolic = false;
     for (size_t i = 1; i < act->word_count; i++)
         symbolic |= act->words[i].text[0] == '-' &&
-                    (strcmp(act->words[i].text, "--symbolic") == 0 ||
+                    (name_is(act->words[i].text, "--symbolic") ||
                      (act->words[i].text[1] != '-' && strchr(act->words[i].text, 's')));
     const char *slash = link->state == WORD_KNOWN ? memrchr(link->text, '/', link->len) : NULL;
     if (!symbolic || !slash)
@@ -541,7 +541,7 @@ bool special_is_pager(const char *name)
 {
     static const char *const pagers[] = {"less", "more", "most", "zless", "zmore", "view", "pg"};
     for (size_t i = 0; i < sizeof(pagers) / sizeof(*pagers); i++) {
-        if (strcmp(name, pagers[i]) == 0)
+        if (name_is(name, pagers[i]))
             return true;
     }
     return false;
@@ -549,11 +549,11 @@ bool special_is_pager(const char *name)
 
 bool special_unpacks(const struct act *act)
 {
-    if (strcmp(act->name, "tar") != 0)
+    if (!name_is(act->name, "tar"))
         return false;
     for (size_t i = 1; i < act->word_count; i++) {
         const char *text = act->words[i].text;
-        if (strcmp(text, "--extract") == 0 || strcmp(text, "--get") == 0)
+        if (name_is(text, "--extract") || name_is(text, "--get"))
             return true;
         if ((i == 1 || text[0] == '-') && text[0] && text[1] != '-' && strchr(text, 'x'))
             return true;
@@ -563,7 +563,7 @@ bool special_unpacks(const struct act *act)
 
 const char *special_implied(const struct act *act, const struct words *operands)
 {
-    if (strcmp(act->name, "git") != 0 || !act->sub || strcmp(act->sub->name, "push") != 0)
+    if (!name_is(act->name, "git") || !act->sub || !name_is(act->sub->name, "push"))
         return NULL;
     for (size_t i = 0; i < operands->count; i++) {
         const struct knowledge_option *force =

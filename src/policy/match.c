@@ -17,7 +17,8 @@ static bool is_option(const char *word)
 
 static bool word_equals(const struct fact_word *word, const char *text)
 {
-    return word->state == WORD_KNOWN && !word->many && strcmp(word->text, text) == 0;
+    return word->state == WORD_KNOWN && !word->many && word->text[0] == text[0] &&
+           strcmp(word->text, text) == 0;
 }
 
 /* The main spelling of an option of the act's command, or the text itself. */
@@ -60,7 +61,8 @@ static bool same_subcommand(const struct act *act, size_t at, const char *wanted
     if (at != act->first_operand || act->words[at].state != WORD_KNOWN)
         return false;
     for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++) {
-        if (strcmp(other_names[i].command, act->name) == 0 &&
+        if (other_names[i].command[0] == act->name[0] &&
+            strcmp(other_names[i].command, act->name) == 0 &&
             strcmp(other_names[i].name, wanted) == 0 &&
             strcmp(other_names[i].other, act->words[at].text) == 0)
             return true;
