@@ -10,6 +10,7 @@
 struct listed {
     const char *path;
     bool anywhere; /* hide: a plain name, wherever it is in the workspace */
+    bool inside;   /* in the workspace, or above it */
 };
 
 struct list {
@@ -45,8 +46,10 @@ static int fill(struct arena *arena, const struct policy_texts *texts, const cha
         if (arena->failed)
             return -1;
         if (path)
-            ret->items[ret->count++] =
-                (struct listed){.path = path, .anywhere = !strchr(text, '/') && text[0] != '~'};
+            ret->items[ret->count++] = (struct listed){
+                .path = path,
+                .anywhere = !strchr(text, '/') && text[0] != '~',
+                .inside = path_is_below(path, workspace) || path_is_below(workspace, path)};
     }
     return 0;
 }
@@ -274,7 +277,10 @@ static struct answer judge_listed(const struct judge_paths *p, const struct fact
                                   const char *text)
 {
     bool changes = path->mode & (PATH_WRITE | PATH_DELETE);
+    bool inside = path->state == WORD_KNOWN && below(text, p->workspace);
     for (size_t i = 0; i < p->hide.count; i++) {
+        if (inside && !p->hide.items[i].inside)
+            continue; /* most are in the home directory */
         if ((!p->hide.items[i].anywhere && meets(path, text, &p->hide.items[i], false)) ||
             meets_anywhere(p, path, text, &p->hide.items[i]))
             return (struct answer){DECISION_DENY, "path: hidden", "is hidden from every run"};

@@ -58,7 +58,8 @@ static const struct {
 
 static bool same_subcommand(const struct act *act, size_t at, const char *wanted)
 {
-    if (at != act->first_operand || act->words[at].state != WORD_KNOWN)
+    if (at != act->first_operand || act->words[at].state != WORD_KNOWN ||
+        !strchr("npc", act->name[0])) /* none of the table's */
         return false;
     for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++) {
         if (other_names[i].command[0] == act->name[0] &&
