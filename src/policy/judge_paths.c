@@ -45,11 +45,12 @@ static int fill(struct arena *arena, const struct policy_texts *texts, const cha
         const char *path = absolute(arena, text, home, workspace);
         if (arena->failed)
             return -1;
-        if (path)
-            ret->items[ret->count++] = (struct listed){
-                .path = path,
-                .anywhere = !strchr(text, '/') && text[0] != '~',
-                .inside = path_is_below(path, workspace) || path_is_below(workspace, path)};
+        if (!path)
+            continue; /* below ~ of somebody who has no home */
+        ret->items[ret->count++] = (struct listed){.path = path,
+                                                   .anywhere = !strchr(text, '/') && text[0] != '~',
+                                                   .inside = path_is_below(path, workspace) ||
+                                                             path_is_below(workspace, path)};
     }
     return 0;
 }

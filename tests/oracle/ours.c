@@ -26,7 +26,6 @@ void buf_finish(struct buf *buf)
     buf_release(buf);
 }
 
-void put_list(struct buf *out, const struct shell_list *list);
 static void put_command(struct buf *out, const struct shell_command *command);
 static void put_parts(struct buf *out, const struct shell_part *part);
 

@@ -4,7 +4,7 @@
 
 #include "shell/shell.h"
 
-_Noreturn void die(const char *message);
+__attribute__((noreturn)) void die(const char *message);
 
 /* A buffer that failed would be equal to any other that did: it ends the program. */
 void buf_start(struct buf *buf);
