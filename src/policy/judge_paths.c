@@ -58,7 +58,7 @@ static int fill(struct arena *arena, const struct policy_texts *texts, const cha
 const struct judge_paths *judge_paths_new(struct arena *arena, const struct policy *policy,
                                           const char *home, const char *workspace)
 {
-    struct judge_paths *p = arena_alloc(arena, sizeof(*p));
+    struct judge_paths *p = workspace ? arena_alloc(arena, sizeof(*p)) : NULL;
     if (!p)
         return NULL;
     p->home = home;
