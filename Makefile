@@ -100,7 +100,7 @@ ORACLE := $(B)/oracle/oracle.so $(B)/oracle/compare
 
 all: $(PROGRAMS)
 programs: $(PROGRAMS)
-unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS) $(ORACLE) $(B)/unjudged/nacre
+unit: $(UNIT_TESTS) $(REPLAYERS) $(TOOLS) $(ORACLE) $(B)/unjudged/nacre $(B)/unjudged/nacre-launch
 
 help:
 	@echo 'make            build the program, its launcher and the library (build/release)'
@@ -186,9 +186,14 @@ $(B)/unjudged/main.o: src/cli/main.c $(B)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -DNACRE_UNJUDGED -MMD -MP -c $< -o $@
 
-$(B)/unjudged/nacre: $(B)/unjudged/main.o $(call upto,cli)
+$(B)/unjudged/nacre: $(B)/unjudged/main.o $(call upto,cli) | $(B)/unjudged/nacre-launch
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $($(VARIANT)_PROGRAM) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+# Beside its launcher, where every build looks for it.
+$(B)/unjudged/nacre-launch: $(B)/nacre-launch
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 $(B)/nacre-launch: $(LAUNCH_OBJECTS)
 	$(call say,LINK,$@)

@@ -174,6 +174,7 @@ typedef enum nacre_status {
     NACRE_STATUS_DENIED,             /* refused; nacre_result_error says why */
     NACRE_STATUS_NEEDS_CONFIRMATION, /* refused, for nobody said yes; likewise */
     NACRE_STATUS_TIMEOUT,            /* killed at the time limit */
+    NACRE_STATUS_LIMIT,              /* killed at the limit of CPU time, memory or disk */
     NACRE_STATUS_KILLED,             /* died of a signal, or cancelled */
     NACRE_STATUS_FAILED,             /* ended with an exit code other than 0 */
     NACRE_STATUS_OK
@@ -186,7 +187,7 @@ NACRE_API const char *nacre_result_status_name(const nacre_result *r);
 
 /*
  * The command's own exit code; 128+N when signal N killed it; 124 for a timeout, 125 for an error
- * of nacre's, 126 for a refusal, 137 when cancelled.
+ * of nacre's, 126 for a refusal, 137 when cancelled or past another limit.
  */
 NACRE_API int nacre_result_exit_code(const nacre_result *r);
 

@@ -22,13 +22,13 @@ static void append_verdict(const struct place_options *place, const struct polic
                            struct buf *out)
 {
     struct arena arena;
-    struct decider d;
+    struct setting s;
     struct verdict verdict;
     const struct shell_tree *tree;
     struct err e;
     arena_init(&arena, &allocator_libc, JUDGEMENT_MAX);
-    if (decide_open(&arena, place, policy, call, &d, &e) == 0 &&
-        engine_decide(&d, &arena, text, len, &verdict, &tree, &e) == 0 && tree)
+    if (decide_open(&arena, place, policy, call, &s, &e) == 0 &&
+        engine_decide(&s.decider, &arena, text, len, &verdict, &tree, &e) == 0 && tree)
         verdict_show(&verdict, text, len, isatty(STDERR_FILENO) && cli_colour(),
                      !cli_terminal_is_utf8(), out);
     arena_release(&arena);

@@ -1,23 +1,6 @@
 /* From options to a decider; see decide.h. */
 #include "cli/decide.h"
 
-#include <stdlib.h>
-
-int decide_open(struct arena *arena, const struct place_options *place,
-                const struct policy_options *policy, const struct policy_call_options *call,
-                struct decider *ret, struct err *e)
-{
-    struct workspace workspace;
-    struct policy_request request;
-    const char *home = getenv("HOME");
-    int r = workspace_resolve(arena, place->workspace, place->cwd, home, &workspace, e);
-    if (r == 0)
-        r = policy_options_request(arena, policy, call, workspace.root, &request, e);
-    if (r == 0)
-        r = engine_decider(arena, &request, &workspace, home, ret, e);
-    return r;
-}
-
 int decide_run_options(struct arena *arena, const struct policy_options *policy,
                        const struct policy_call_options *call, nacre_run_options *ret,
                        struct err *e)
@@ -36,4 +19,13 @@ int decide_run_options(struct arena *arena, const struct policy_options *policy,
     ret->write_paths = request.write_paths;
     ret->limits = request.limits;
     return 0;
+}
+
+int decide_open(struct arena *arena, const struct place_options *place,
+                const struct policy_options *policy, const struct policy_call_options *call,
+                struct setting *ret, struct err *e)
+{
+    nacre_run_options options = place_run_options(place);
+    int r = decide_run_options(arena, policy, call, &options, e);
+    return r < 0 ? r : engine_open_setting(arena, &options, ret, e);
 }

@@ -7,7 +7,7 @@
 
 int decide_open(struct arena *arena, const struct place_options *place,
                 const struct policy_options *policy, const struct policy_call_options *call,
-                struct decider *ret, struct err *e);
+                struct setting *ret, struct err *e);
 
 /* The same for the library; what it points to lives in the arena. */
 int decide_run_options(struct arena *arena, const struct policy_options *policy,

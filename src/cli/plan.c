@@ -48,12 +48,12 @@ static void append_table(const struct plan *plan, struct buf *out)
     }
 }
 
-static void print_plan(const struct nacre *n, const struct workspace *workspace,
+static void print_plan(const struct nacre *n, const struct setting *setting,
                        const struct plan *plan, const void *user)
 {
     const struct plan_options *wanted = user;
     (void)n;
-    (void)workspace;
+    (void)setting;
     if (wanted->json) {
         struct json j;
         json_init(&j, cli_print_json, NULL);
@@ -76,17 +76,17 @@ static int plan_run(const void *options, const struct options_parsed *words)
     buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     int status = EXIT_WRONG_CALL;
     struct reading reading;
-    struct decider decider;
+    nacre_run_options run_options = place_run_options(&wanted->place);
     struct arena arena;
     arena_init(&arena, &allocator_libc, READING_MAX);
     if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
-        decide_open(&arena, &wanted->place, &wanted->policy, &wanted->call, &decider, &e) < 0) {
+        decide_run_options(&arena, &wanted->policy, &wanted->call, &run_options, &e) < 0) {
         cli_complain("plan: %s", e.message);
     } else if (engine_read(&arena, text.data, text.len, &reading, &e) < 0) {
         cli_complain("plan: %s", e.message);
         text_show_refusal(text.data, text.len);
     } else {
-        status = place_with_plan(&wanted->place, reading.canonical, "plan", print_plan, wanted);
+        status = place_with_plan(&run_options, reading.canonical, "plan", print_plan, wanted);
     }
     arena_release(&arena);
     buf_release(&text);

@@ -70,12 +70,11 @@ struct policy_call_options {
          .kind = OPTION_LIST,                                                                      \
          .value_name = "PATH",                                                                     \
          .completes = COMPLETES_FILE,                                                              \
-         .help = "a path that may be read (judged; not shown inside yet)",                         \
+         .help = "a path that is shown, to be read",                                               \
          .offset = offsetof(type, call.read_paths)},                                               \
     {                                                                                              \
         .name = "write-path", .kind = OPTION_LIST, .value_name = "PATH",                           \
-        .completes = COMPLETES_FILE,                                                               \
-        .help = "a path that may be written (judged; not writable inside yet)",                    \
+        .completes = COMPLETES_FILE, .help = "a path that is shown, to be read and written",       \
         .offset = offsetof(type, call.write_paths)                                                 \
     }
 

@@ -1,18 +1,23 @@
 /* nacre status: what is enabled here. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/cli.h"
-#include "cli/place.h"
+#include "cli/decide.h"
 
-enum { TEXT_MAX = 1 << 20 };
+enum { TEXT_MAX = 1 << 20, ARENA_MAX = 16 << 20 };
 
 struct status_options {
     struct place_options place;
+    struct policy_options policy;
     bool json;
 };
 
 static const struct option status_options[] = {
     PLACE_OPTIONS(struct status_options),
+    POLICY_OPTIONS(struct status_options),
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print one JSON object",
@@ -40,63 +45,119 @@ static void write_name(void *user, const char *name)
     json_text(user, name);
 }
 
-static void print_text(const struct nacre *n, const struct workspace *w, const struct plan *plan)
+/* The policy's limits, by the names that --limit takes. */
+struct limit_row {
+    const char *name;
+    uint64_t value;
+    void (*format)(uint64_t value, char ret[static UNITS_TEXT]);
+};
+
+static void format_count(uint64_t value, char ret[static UNITS_TEXT])
 {
-    char timeout[UNITS_TEXT], timeout_max[UNITS_TEXT], output[UNITS_TEXT];
-    units_format_duration(NACRE_TIMEOUT_DEFAULT_MS, timeout);
-    units_format_duration(NACRE_TIMEOUT_MAX_MS, timeout_max);
-    units_format_size(NACRE_OUTPUT_DEFAULT, output);
+    snprintf(ret, UNITS_TEXT, "%llu", (unsigned long long)value);
+}
+
+enum { LIMIT_ROWS = 8 };
+
+static void list_limits(const struct policy *p, struct limit_row ret[static LIMIT_ROWS])
+{
+    const struct limit_row rows[LIMIT_ROWS] = {
+        {"timeout", p->default_timeout_ms, units_format_duration},
+        {"timeout_max", p->limits.timeout_max_ms, units_format_duration},
+        {"cpu", p->limits.cpu_ms, units_format_duration},
+        {"memory", p->limits.memory_bytes, units_format_size},
+        {"processes", p->limits.processes, format_count},
+        {"files", p->limits.files, format_count},
+        {"disk", p->limits.disk_bytes, units_format_size},
+        {"output", p->limits.output_bytes, units_format_size},
+    };
+    memcpy(ret, rows, sizeof(rows));
+}
+
+static const char *network_text(const struct policy *p)
+{
+    return p->network == NETWORK_ON ? "on (the host's)" : "off (loopback of its own)";
+}
+
+static void print_text(const struct nacre *n, const struct setting *s, const struct plan *plan)
+{
+    const struct policy *p = s->decider.policy;
+    struct limit_row rows[LIMIT_ROWS];
     struct buf out;
+    list_limits(p, rows);
     buf_init(&out, &allocator_libc, TEXT_MAX);
-    buf_append_format(&out, "nacre       %s\nworkspace   ", nacre_version());
-    json_append_text(&out, w->root);
+    buf_append_format(&out, "nacre       %s\nprofile     %s\nagent       %s\nworkspace   ",
+                      nacre_version(), p->profile, p->agent ? p->agent : "-");
+    json_append_text(&out, s->workspace.root);
+    buf_append_text(&out, p->workspace_read_only ? " (read-only)" : "");
     buf_append_text(&out, "\nlauncher    ");
     json_append_text(&out, n->launcher);
     buf_append_text(&out, "\nnamespaces ");
     each_namespace(plan, append_name, &out);
-    buf_append_format(&out,
-                      "\nnetwork     off (loopback of its own)\ntime limit  %s, at most %s\n"
-                      "output      %s of each stream\n",
-                      timeout, timeout_max, output);
+    buf_append_format(&out, "\nlandlock    ");
+    if (n->host.landlock_abi)
+        buf_append_format(&out, "version %u of its interface", n->host.landlock_abi);
+    else
+        buf_append_text(&out, "none");
+    buf_append_format(&out, "\nnetwork     %s\n", network_text(p));
+    for (size_t i = 0; i < LIMIT_ROWS; i++) {
+        char value[UNITS_TEXT] = "none";
+        if (rows[i].value)
+            rows[i].format(rows[i].value, value);
+        buf_append_format(&out, "%-11s %s\n", rows[i].name, value);
+    }
     cli_print_buf(&out);
 }
 
-static void print_json(const struct nacre *n, const struct workspace *w, const struct plan *plan)
+static void print_json(const struct nacre *n, const struct setting *s, const struct plan *plan)
 {
+    const struct policy *p = s->decider.policy;
+    struct limit_row rows[LIMIT_ROWS];
     struct json json, *j = &json;
+    list_limits(p, rows);
     json_init(j, cli_print_json, NULL);
     json_object_begin(j);
     json_key(j, "version");
     json_text(j, nacre_version());
+    json_key(j, "profile");
+    json_text(j, p->profile);
+    if (p->agent) {
+        json_key(j, "agent");
+        json_text(j, p->agent);
+    }
     json_key(j, "workspace");
-    json_text(j, w->root);
+    json_text(j, s->workspace.root);
     json_key(j, "launcher");
     json_text(j, n->launcher);
     json_key(j, "namespaces");
     json_array_begin(j);
     each_namespace(plan, write_name, j);
     json_array_end(j);
+    json_key(j, "landlock");
+    json_unsigned(j, n->host.landlock_abi);
     json_key(j, "network");
-    json_text(j, "off");
+    json_text(j, p->network == NETWORK_ON ? "on" : "off");
     json_key(j, "limits");
     json_object_begin(j);
-    json_key(j, "timeout_ms");
-    json_unsigned(j, NACRE_TIMEOUT_DEFAULT_MS);
-    json_key(j, "timeout_max_ms");
-    json_unsigned(j, NACRE_TIMEOUT_MAX_MS);
-    json_key(j, "output_bytes");
-    json_unsigned(j, NACRE_OUTPUT_DEFAULT);
+    for (size_t i = 0; i < LIMIT_ROWS; i++) {
+        bool time = rows[i].format == units_format_duration;
+        bool size = rows[i].format == units_format_size;
+        char name[32];
+        snprintf(name, sizeof(name), "%s%s", rows[i].name, time ? "_ms" : size ? "_bytes" : "");
+        json_key(j, name);
+        json_unsigned(j, rows[i].value);
+    }
     json_object_end(j);
     json_object_end(j);
     json_finish(j);
     cli_print("\n", 1);
 }
 
-static void print_status(const struct nacre *n, const struct workspace *workspace,
+static void print_status(const struct nacre *n, const struct setting *setting,
                          const struct plan *plan, const void *user)
 {
     const struct status_options *wanted = user;
-    (wanted->json ? print_json : print_text)(n, workspace, plan);
+    (wanted->json ? print_json : print_text)(n, setting, plan);
 }
 
 static int status_run(const void *options, const struct options_parsed *words)
@@ -106,12 +167,22 @@ static int status_run(const void *options, const struct options_parsed *words)
         cli_complain("status: takes no operands");
         return EXIT_WRONG_CALL;
     }
-    return place_with_plan(&wanted->place, "", "status", print_status, wanted);
+    struct arena arena;
+    struct err e;
+    nacre_run_options run_options = place_run_options(&wanted->place);
+    arena_init(&arena, &allocator_libc, ARENA_MAX);
+    int status = EXIT_NO;
+    if (decide_run_options(&arena, &wanted->policy, NULL, &run_options, &e) < 0)
+        cli_complain("status: %s", e.message);
+    else
+        status = place_with_plan(&run_options, "", "status", print_status, wanted);
+    arena_release(&arena);
+    return status;
 }
 
 const struct command command_status = {
     .name = "status",
-    .summary = "what is enabled here: workspace, walls, limits",
+    .summary = "what is enabled here: policy, workspace, walls, limits",
     .synopsis = "",
     .description = "Prints what a run in this directory would get. `nacre doctor` tells what this "
                    "machine could enforce.",

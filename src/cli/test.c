@@ -114,14 +114,14 @@ static int test_run(const void *options, const struct options_parsed *words)
 {
     const struct test_options *wanted = options;
     struct arena arena;
-    struct decider d;
+    struct setting s;
     struct err e;
     arena_init(&arena, &allocator_libc, POLICY_MAX);
     int status = EXIT_WRONG_CALL;
-    if (decide_open(&arena, &wanted->place, &wanted->policy, &wanted->call, &d, &e) < 0)
+    if (decide_open(&arena, &wanted->place, &wanted->policy, &wanted->call, &s, &e) < 0)
         cli_complain("test: %s", e.message);
     else
-        status = test_texts(&d, wanted, words);
+        status = test_texts(&s.decider, wanted, words);
     arena_release(&arena);
     return status;
 }

@@ -1,77 +1,11 @@
-/* From a text to a verdict: reading, facts and policy in a row; see engine.h. */
+/* From a text to a verdict, and whether it runs: reading, facts and policy in a row. */
 #include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/engine.h"
 
-/* What the box sets by itself, as plan_environment has it. */
-static const struct facts_variable own_variables[] = {
-    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"}, {"TMPDIR", "/tmp"},
-    {"LANG", "C.UTF-8"}, {"LC_ALL", "C.UTF-8"},  {"TERM", NULL},         {"COLORTERM", NULL},
-    {"NO_COLOR", NULL},  {"TZ", NULL},           {"CI", NULL},
-};
-
-static int fill_variables(struct arena *arena, const struct policy *policy, struct facts_host *host)
-{
-    size_t own = sizeof(own_variables) / sizeof(*own_variables);
-    size_t count = own + policy->env_pass.count + policy->env_set.count, used = 0;
-    struct facts_variable *all = arena_alloc_array(arena, count, sizeof(*all));
-    if (!all)
-        return -ENOMEM;
-    for (size_t i = 0; i < policy->env_set.count; i++) {
-        const char *text = policy->env_set.items[i].text, *equals = strchr(text, '=');
-        if (!equals)
-            continue;
-        all[used++].name = arena_copy(arena, text, (size_t)(equals - text));
-    }
-    for (size_t i = 0; i < own; i++)
-        all[used++] = own_variables[i];
-    for (size_t i = 0; i < policy->env_pass.count; i++)
-        all[used++].name = policy->env_pass.items[i].text;
-    host->variables = all;
-    host->variable_count = used;
-    return arena->failed ? -ENOMEM : 0;
-}
-
-/* The home directory without links in it, as paths are compared with it. */
-static const char *canonical_home(struct arena *arena, const char *home)
-{
-    if (!home || home[0] != '/')
-        return NULL;
-    char *real = realpath(home, NULL);
-    const char *copy = arena_copy(arena, real ? real : home, strlen(real ? real : home));
-    free(real);
-    return copy;
-}
-
-int engine_decider(struct arena *arena, const struct policy_request *request,
-                   const struct workspace *workspace, const char *home, struct decider *ret,
-                   struct err *e)
-{
-    struct decider d = {0};
-    int r = policy_load(arena, request, &d.policy, e);
-    if (r < 0)
-        return r;
-    home = canonical_home(arena, home);
-    r = judge_new(arena, d.policy, home, workspace->root, &d.judge, e);
-    if (r < 0)
-        return r;
-    d.host = (struct facts_host){
-        .knowledge = d.policy->knowledge,
-        .home = home,
-        .workspace = workspace->root,
-        .cwd = workspace->cwd,
-        .real_path = facts_real_path,
-        .exists = facts_exists,
-        .is_directory = facts_is_directory,
-    };
-    if (fill_variables(arena, d.policy, &d.host) < 0)
-        return err_set(e, -ENOMEM, "out of memory");
-    *ret = d;
-    return 0;
-}
+enum { VERDICT_BYTES_MAX = 32 << 20 };
 
 int engine_decide(const struct decider *d, struct arena *arena, const char *text, size_t len,
                   struct verdict *ret, const struct shell_tree **ret_tree, struct err *e)
@@ -90,4 +24,100 @@ int engine_decide(const struct decider *d, struct arena *arena, const char *text
         return r;
     *ret_tree = tree;
     return judge_facts(d->judge, arena, facts, ret, e);
+}
+
+static int append_json(void *user, const char *bytes, size_t len)
+{
+    return buf_append(user, bytes, len);
+}
+
+/* Whether somebody is there and says yes. */
+static bool is_confirmed(const nacre_result *r, const nacre_run_options *o)
+{
+    if (!o->on_confirm)
+        return false;
+    struct buf text;
+    struct json j;
+    buf_init(&text, &r->engine->allocator, VERDICT_BYTES_MAX);
+    json_init(&j, append_json, &text);
+    verdict_write_json(&r->verdict, &j);
+    bool yes = json_finish(&j) == 0 && o->on_confirm(o->user, text.data, text.len) == 1;
+    buf_release(&text);
+    return yes;
+}
+
+static void refuse(nacre_result *r, nacre_status status, const char *what)
+{
+    const struct verdict_reason *first = r->verdict.reasons;
+    r->status = status;
+    r->exit_code = 126;
+    err_set(&r->error, -EPERM, "%s%s", what, first ? first->reason : "");
+}
+
+/* What the policy says of this run's limits, where the caller leaves them open or goes past them.
+ */
+static void limit_by(nacre_result *r, const struct policy *policy, nacre_run_options *o)
+{
+    char most[UNITS_TEXT];
+    if (o->timeout_ms == 0)
+        o->timeout_ms = policy->default_timeout_ms;
+    if (policy->limits.timeout_max_ms && o->timeout_ms > policy->limits.timeout_max_ms) {
+        o->timeout_ms = policy->limits.timeout_max_ms;
+        units_format_duration(o->timeout_ms, most);
+        result_warn(r, "the time limit was lowered to the largest that the policy allows, %s",
+                    most);
+    }
+    uint64_t output = policy->limits.output_bytes;
+    if (output && o->output_limit > output)
+        result_warn(r, "the output limit was lowered to what the policy allows");
+    if (output && (o->output_limit == 0 || o->output_limit > output))
+        o->output_limit = output;
+    for (size_t i = 0; i < policy->warnings.count; i++)
+        result_warn(r, "%s", policy->warnings.items[i].text);
+}
+
+bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
+{
+    const struct decider *d = &setting->decider;
+    const struct shell_tree *tree;
+    if (r->text_len > NACRE_TEXT_MAX) {
+        err_set(&r->error, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
+        r->status = NACRE_STATUS_DENIED;
+        r->exit_code = 126;
+        r->rule = "parse";
+        return false;
+    }
+    if (o->unjudged) {
+        if (engine_open_setting(&r->judgement, o, setting, &r->error) < 0)
+            return false;
+        limit_by(r, d->policy, o); /* its limits hold all the same */
+        int failure = engine_read(&r->arena, r->text, r->text_len, &r->reading, &r->error);
+        if (failure < 0 && failure != -ENOMEM) {
+            r->status = NACRE_STATUS_DENIED;
+            r->exit_code = 126;
+            r->rule = "parse";
+        }
+        return failure == 0;
+    }
+    if (engine_open_setting(&r->judgement, o, setting, &r->error) < 0 ||
+        engine_decide(d, &r->judgement, r->text, r->text_len, &r->verdict, &tree, &r->error) < 0)
+        return false;
+    r->judged = true;
+    r->rule = r->verdict.rule;
+    if (r->verdict.decision == DECISION_DENY) {
+        refuse(r, NACRE_STATUS_DENIED, "");
+        return false;
+    }
+    if (r->verdict.decision == DECISION_CONFIRM && !is_confirmed(r, o)) {
+        refuse(r, NACRE_STATUS_NEEDS_CONFIRMATION, "needs confirmation: ");
+        return false;
+    }
+    limit_by(r, d->policy, o);
+    int failure = engine_read_tree(&r->arena, tree, &r->reading, &r->error);
+    if (failure == -E2BIG) {
+        r->status = NACRE_STATUS_DENIED;
+        r->exit_code = 126;
+        r->rule = "parse";
+    }
+    return failure == 0;
 }

@@ -6,10 +6,13 @@
 #ifndef NACRE_ENGINE_ENGINE_H
 #define NACRE_ENGINE_ENGINE_H
 
+#include <pthread.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/uuid.h"
+#include "engine/box.h"
 #include "facts/facts.h"
 #include "nacre.h"
 #include "plan/plan.h"
@@ -21,14 +24,8 @@ struct nacre {
     struct arena arena;
     const char *launcher;
     struct plan_host host;
-};
-
-/* The directories of one run, canonical. */
-struct workspace {
-    const char *root;
-    const char *cwd; /* the root or below it */
-    uint64_t device, inode;
-    bool is_home; /* it is, or holds, the caller's home directory */
+    struct keeper keeper; /* of the workspace in memory, from its first use on */
+    pthread_mutex_t keeper_lock;
 };
 
 /* What a text was read as. Everything behind this judges and runs the reading, never the text. */
@@ -45,7 +42,15 @@ struct decider {
     struct facts_host host;
 };
 
-enum { WARNINGS_MAX = 16 };
+/* Everything that a text is judged by, and the plan made from. */
+struct setting {
+    struct workspace workspace;
+    const char *home; /* the caller's, canonical; NULL */
+    struct box box;
+    struct decider decider;
+};
+
+enum { WARNINGS_MAX = 32 };
 
 struct nacre_result {
     struct nacre *engine;
@@ -65,7 +70,14 @@ struct nacre_result {
     bool ran;                /* the sandbox was started: the fields below mean something */
     struct capture captures[RUN_STREAMS];
     struct captured captured[RUN_STREAMS];
-    uint64_t duration_ms, cpu_us, memory_peak_bytes;
+    uint64_t duration_ms;
+    struct wire_usage usage;
+    const char *strength; /* full, landlock */
+    struct {
+        const char *name; /* cpu, memory, disk, timeout; NULL: none was passed */
+        uint64_t value;
+        const char *kept_by;
+    } limit;
     struct err error;
     const char *warnings[WARNINGS_MAX];
     size_t warning_count;
@@ -85,16 +97,35 @@ int engine_read(struct arena *arena, const char *text, size_t len, struct readin
 int engine_read_tree(struct arena *arena, const struct shell_tree *tree, struct reading *ret,
                      struct err *e);
 
-/* decide.c: `home` is the caller's home directory, or NULL. Everything lives in the arena. */
-int engine_decider(struct arena *arena, const struct policy_request *request,
-                   const struct workspace *workspace, const char *home, struct decider *ret,
-                   struct err *e);
-/* The verdict on a text; `ret_tree` is NULL for one that cannot be read. 0 or -ENOMEM. */
+/* setting.c: workspace, policy and surroundings for these options. All of it is in the arena. */
+int engine_open_setting(struct arena *arena, const nacre_run_options *o, struct setting *ret,
+                        struct err *e);
+
+/* The last part of it: a policy made ready to judge. `home` is canonical or NULL. */
+int engine_decider(struct arena *arena, const struct policy *policy,
+                   const struct workspace *workspace, const char *home, const struct box *box,
+                   struct decider *ret, struct err *e);
+
+/* decide.c: the verdict on a text; `ret_tree` is NULL for one that cannot be read. 0 or -ENOMEM. */
 int engine_decide(const struct decider *d, struct arena *arena, const char *text, size_t len,
                   struct verdict *ret, const struct shell_tree **ret_tree, struct err *e);
+/* Reads and judges the result's text, and lowers the options to what the policy allows. False:
+ * the run is over, and the result says why. */
+bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting);
 
-/* engine.c: everything of a run up to its plan; `text` is the canonical one. */
+/* contain.c: everything of a run up to its plan; `text` is the canonical one, `notes` may be NULL.
+ */
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
-                struct workspace *ret_workspace, struct plan *ret, struct err *e);
+                const struct setting *setting, struct plan *ret, struct notes *notes,
+                struct err *e);
+/* Plans, runs and captures. On failure the result's error says why and its status stays. */
+int contain_text(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+
+/* scratch.c: landlock strength has no tmpfs; a private directory of the host takes its place. */
+int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **ret, struct err *e);
+void scratch_remove(const char *path);
+
+/* result.c */
+__attribute__((format(printf, 2, 3))) void result_warn(nacre_result *r, const char *format, ...);
 
 #endif

@@ -1,10 +1,22 @@
 /* What this host has to show: looked at once for each handle; see engine.h. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "sandbox/kernel_calls.h"
+
+/* Whether the kernel is of this version or later. */
+static bool kernel_is_from(unsigned major, unsigned minor)
+{
+    struct utsname name;
+    unsigned has_major = 0, has_minor = 0;
+    return uname(&name) == 0 && sscanf(name.release, "%u.%u", &has_major, &has_minor) == 2 &&
+           (has_major > major || (has_major == major && has_minor >= minor));
+}
 
 int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
 {
@@ -40,6 +52,13 @@ int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
     }
     if (!bash)
         return err_set(e, -ENOENT, "no bash at /bin/bash; install the package bash");
-    *ret = (struct plan_host){.entries = entries, .count = count, .bash = bash};
+    int abi = kernel_landlock_abi();
+    *ret = (struct plan_host){
+        .entries = entries,
+        .count = count,
+        .bash = bash,
+        .landlock_abi = abi > 0 ? (unsigned)abi : 0,
+        .counts_per_namespace = kernel_is_from(5, 14),
+    };
     return 0;
 }

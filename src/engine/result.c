@@ -1,14 +1,29 @@
 /* What a caller can ask of a result; see nacre.h. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "engine/engine.h"
+
+void result_warn(nacre_result *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    const char *copy = arena_copy(&r->arena, text, strlen(text));
+    if (copy && r->warning_count < WARNINGS_MAX)
+        r->warnings[r->warning_count++] = copy;
+}
 
 static const char *const status_names[] = {
     [NACRE_STATUS_ERROR] = "error",
     [NACRE_STATUS_DENIED] = "denied",
     [NACRE_STATUS_NEEDS_CONFIRMATION] = "needs_confirmation",
     [NACRE_STATUS_TIMEOUT] = "timeout",
+    [NACRE_STATUS_LIMIT] = "limit",
     [NACRE_STATUS_KILLED] = "killed",
     [NACRE_STATUS_FAILED] = "failed",
     [NACRE_STATUS_OK] = "ok",
@@ -121,9 +136,26 @@ int nacre_result_write_json(const nacre_result *r,
         json_key(j, "resource_usage");
         json_object_begin(j);
         json_key(j, "cpu_ms");
-        json_unsigned(j, r->cpu_us / 1000);
+        json_unsigned(j, r->usage.cpu_us / 1000);
         json_key(j, "memory_peak_bytes");
-        json_unsigned(j, r->memory_peak_bytes);
+        json_unsigned(j, r->usage.memory_peak_bytes);
+        json_key(j, "processes_peak");
+        json_unsigned(j, r->usage.processes_peak);
+        json_key(j, "bytes_written");
+        json_unsigned(j, r->usage.bytes_written);
+        json_object_end(j);
+        json_key(j, "strength");
+        json_text(j, r->strength);
+    }
+    if (r->limit.name) {
+        json_key(j, "limit");
+        json_object_begin(j);
+        json_key(j, "name");
+        json_text(j, r->limit.name);
+        json_key(j, "value");
+        json_unsigned(j, r->limit.value);
+        json_key(j, "kept_by");
+        json_text(j, r->limit.kept_by);
         json_object_end(j);
     }
     if (r->rule) {

@@ -91,10 +91,29 @@ static int resolve_cwd(const char *root, const char *cwd, char ret[static PATH_M
     return 0;
 }
 
+/* What directories it has is known only inside. */
+static int resolve_memory(struct arena *arena, const char *cwd, struct workspace *ret,
+                          struct err *e)
+{
+    const char *path = WORKSPACE_MEMORY_PATH;
+    if (cwd)
+        path = cwd[0] == '/' ? arena_copy(arena, cwd, strlen(cwd))
+                             : arena_format(arena, "%s/%s", WORKSPACE_MEMORY_PATH, cwd);
+    if (!path)
+        return err_set(e, -ENOMEM, "out of memory");
+    if (!path_is_below(path, WORKSPACE_MEMORY_PATH) || strstr(path, "/.."))
+        return err_set(e, -EINVAL, "directory '%s': not in the workspace '%s'", cwd,
+                       WORKSPACE_MEMORY_PATH);
+    *ret = (struct workspace){.root = WORKSPACE_MEMORY_PATH, .cwd = path, .in_memory = true};
+    return 0;
+}
+
 int workspace_resolve(struct arena *arena, const char *root, const char *cwd, const char *home,
                       struct workspace *ret, struct err *e)
 {
     char path[PATH_MAX], below[PATH_MAX], home_path[PATH_MAX];
+    if (root && strcmp(root, WORKSPACE_IN_MEMORY) == 0)
+        return resolve_memory(arena, cwd, ret, e);
     int r = resolve_root(root, home, path, e);
     if (r < 0)
         return r;
@@ -111,6 +130,8 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
         .cwd = cwd ? arena_copy(arena, below, strlen(below)) : NULL,
         .device = st.st_dev,
         .inode = st.st_ino,
+        .uid = st.st_uid,
+        .gid = st.st_gid,
         .is_home =
             home && home[0] == '/' && realpath(home, home_path) && path_is_below(home_path, path),
     };

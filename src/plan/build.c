@@ -1,125 +1,61 @@
 /*
  * From request to plan: which walls, in which order; see plan.h.
  *
- * The new root is one tmpfs, read-only in the end. Over it lie: system directories of the host,
- * read-only; a small /etc made of listed public files; scratch places (/tmp, home, /dev/shm …),
- * which share the tmpfs and its one budget; and the workspace at its own path, last, so that it is
- * found even when it lies below one of the others.
+ * Full strength: the new root is one tmpfs, read-only in the end. Over it lie: system directories
+ * of the host, read-only; a small /etc made of listed public files; scratch places (/tmp, home,
+ * /dev/shm …), which share the tmpfs and its one budget; what else is listed; and the workspace at
+ * its own path, after them, so that it is found even when it lies below one of the others. Landlock
+ * and the filter of system calls then say the same once more, each in its own way.
+ *
+ * Landlock strength: no namespace, no mount. Landlock leaves the same paths open where they are,
+ * and one private directory takes the place of every scratch place.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "plan/plan.h"
 
 enum {
-    SCRATCH_INODES = 200000,
+    INODES_MAX = 200000,
+    PAGE = 4096,
     ARGUMENT_MAX = 100 << 10, /* the kernel takes 128 KiB for one argument */
-};
-
-const char *const plan_system_paths[] = {
-    /* programs and libraries */
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    /* the public part of /etc: what programs need to find libraries, names, time, certificates */
-    "/etc/alternatives",
-    "/etc/debian_version",
-    "/etc/fonts",
-    "/etc/java-11-openjdk",
-    "/etc/java-17-openjdk",
-    "/etc/java-21-openjdk",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/locale.alias",
-    "/etc/localtime",
-    "/etc/lsb-release",
-    "/etc/maven/logging",
-    "/etc/maven/m2.conf",
-    "/etc/mime.types",
-    "/etc/os-release",
-    "/etc/perl",
-    "/etc/pki/tls/certs",
-    "/etc/protocols",
-    "/etc/python3",
-    "/etc/python3.10",
-    "/etc/python3.11",
-    "/etc/python3.12",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/terminfo",
-    "/etc/timezone",
-    "/etc/xattr.conf",
-    "/etc/xml",
-    NULL,
-};
-
-/* Directories that cannot themselves be a workspace. */
-static const char *const not_a_workspace[] = {
-    "/",      "/bin",   "/boot",   "/dev", "/etc",     "/home",      "/lib",
-    "/lib32", "/lib64", "/libx32", "/opt", "/proc",    "/run",       "/sbin",
-    "/sys",   "/tmp",   "/usr",    "/var", "/var/tmp", "/usr/local", "/var/lib",
-};
-
-/* Nor can these, or anything below them: the system itself, or what the sandbox has of its own. */
-static const char *const no_workspace_below[] = {
-    "/boot",           "/dev",           "/etc",
-    "/proc",           "/sys",           "/usr/bin",
-    "/usr/sbin",       "/usr/lib",       "/usr/lib32",
-    "/usr/lib64",      "/usr/libx32",    "/usr/libexec",
-    "/usr/share",      "/usr/include",   "/usr/local/bin",
-    "/usr/local/sbin", "/usr/local/lib", "/usr/local/libexec",
+    /* Outer bounds for what the budgets of the tree do not count. */
+    THREADS_PER_PROCESS = 32,
+    THREADS_LEAST = 512,
+    MESSAGE_BYTES = 819200,
 };
 
 static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
 
-/* From the caller's environment, if set: how to speak, never what to load or whom to trust. */
-static const char *const passed_variables[] = {"TERM", "COLORTERM", "NO_COLOR", "TZ", "CI"};
-
 /*
- * Files of /proc that everyone may read and that tell about the host's users. The others that
- * matter (kcore, kmsg …) are for root alone, which nobody inside is, and /proc is read-only.
+ * Files of /proc that tell about the host or its users. The others that matter (kcore, kmsg …) are
+ * for root alone, which nobody inside is, and /proc is read-only.
  */
-static const char *const masked_files[] = {"/proc/keys", "/proc/key-users"};
+static const char *const masked[] = {
+    "/proc/acpi",      "/proc/asound",      "/proc/bus",  "/proc/cmdline",       "/proc/driver",
+    "/proc/fs",        "/proc/kallsyms",    "/proc/keys", "/proc/latency_stats", "/proc/key-users",
+    "/proc/schedstat", "/proc/sched_debug", "/proc/scsi",
+};
 
-static const char *const filters[] = {"abi",  "io_uring", "keyring", "core",
-                                      "init", "sockets",  "setid"};
+/* Rules of the filter of system calls; the families of sockets come behind them. */
+static const char *const filters[] = {"abi",   "calls",       "namespaces", "terminal",
+                                      "trace", "personality", "core",       "init",
+                                      "setid", "spawn",       "buffers"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-int plan_check_workspace(const char *path, struct err *e)
-{
-    for (size_t i = 0; i < COUNT(not_a_workspace); i++) {
-        if (strcmp(path, not_a_workspace[i]) == 0)
-            return err_set(e, -EINVAL,
-                           "workspace '%s': a system directory cannot be a workspace; give a "
-                           "directory in it with --workspace",
-                           path);
-    }
-    for (size_t i = 0; i < COUNT(no_workspace_below); i++) {
-        /* /dev/shm is ordinary space. */
-        if (path_is_below(path, no_workspace_below[i]) && strncmp(path, "/dev/shm/", 9) != 0)
-            return err_set(e, -EINVAL,
-                           "workspace '%s': neither %s nor anything below it can be a workspace",
-                           path, no_workspace_below[i]);
-    }
-    return 0;
-}
-
 /* --- a list that grows in the arena ------------------------------------------------------- */
 
 struct builder {
     struct arena *arena;
+    const struct plan_host *host;
+    const struct plan_request *request;
+    const char *home;
     struct plan plan;
 };
 
@@ -129,9 +65,19 @@ static void add(struct builder *b, struct plan_step step)
         b->plan.steps[b->plan.count++] = step;
 }
 
-static void add_dir(struct builder *b, const char *path, unsigned mode)
+static void add_path(struct builder *b, enum plan_kind kind, const char *path, uint32_t flags)
 {
-    add(b, (struct plan_step){.kind = PLAN_DIR, .path = path, .number = {mode}});
+    add(b, (struct plan_step){.kind = kind, .path = path, .flags = flags});
+}
+
+static void add_text(struct builder *b, enum plan_kind kind, const char *text)
+{
+    add(b, (struct plan_step){.kind = kind, .text = text});
+}
+
+static void add_number(struct builder *b, enum plan_kind kind, const char *text, uint64_t number)
+{
+    add(b, (struct plan_step){.kind = kind, .text = text, .number = {number}});
 }
 
 static void add_scratch(struct builder *b, const char *path, unsigned mode)
@@ -139,9 +85,9 @@ static void add_scratch(struct builder *b, const char *path, unsigned mode)
     add(b, (struct plan_step){.kind = PLAN_SCRATCH, .path = path, .number = {mode}});
 }
 
-static void add_file(struct builder *b, const char *path, const char *content)
+static void add_file(struct builder *b, const char *path, const char *content, unsigned mode)
 {
-    add(b, (struct plan_step){.kind = PLAN_FILE, .path = path, .text = content, .number = {0444}});
+    add(b, (struct plan_step){.kind = PLAN_FILE, .path = path, .text = content, .number = {mode}});
 }
 
 static void add_link(struct builder *b, const char *path, const char *target)
@@ -154,40 +100,101 @@ static void add_bind(struct builder *b, const char *path, const char *source, ui
     add(b, (struct plan_step){.kind = PLAN_BIND, .path = path, .text = source, .flags = flags});
 }
 
-static void add_env(struct builder *b, const char *variable)
+static void add_place(struct builder *b, const struct plan_place *place, uint32_t flags)
 {
-    add(b, (struct plan_step){.kind = PLAN_ENV, .text = variable});
+    add(b, (struct plan_step){.kind = PLAN_BIND,
+                              .path = place->path,
+                              .text = place->path,
+                              .flags = flags,
+                              .number = {place->device, place->inode}});
 }
 
-static void add_arg(struct builder *b, const char *arg)
+static void add_access(struct builder *b, const char *path, const char *access)
 {
-    add(b, (struct plan_step){.kind = PLAN_ARG, .text = arg});
+    add(b, (struct plan_step){.kind = PLAN_ACCESS, .path = path, .text = access});
+}
+
+/* The last value of a variable is the one that counts, and the only one. */
+static void add_env(struct builder *b, const char *variable)
+{
+    if (!variable)
+        return; /* out of memory, which the arena remembers */
+    size_t len = strcspn(variable, "=") + 1;
+    for (size_t i = 0; i < b->plan.count; i++) {
+        struct plan_step *step = &b->plan.steps[i];
+        if (step->kind == PLAN_ENV && strncmp(step->text, variable, len) == 0) {
+            step->text = variable;
+            return;
+        }
+    }
+    add_text(b, PLAN_ENV, variable);
 }
 
 /* --- the parts ---------------------------------------------------------------------------- */
 
-/* The private home, at a place that the workspace does not cover. */
-static const char *home_for(const char *workspace)
+/* The private home: the caller's own path, unless the workspace or the system covers it. */
+static const char *home_for(const struct plan_request *request)
 {
-    static const char *const homes[] = {"/home/" PLAN_USER, "/run/home/" PLAN_USER};
-    return path_is_below(homes[0], workspace) ? homes[1] : homes[0];
+    const char *const homes[] = {request->home, "/home/" PLAN_USER, "/run/home/" PLAN_USER};
+    size_t i = 0;
+    while (i < COUNT(homes) - 1 &&
+           (!homes[i] || homes[i][0] != '/' || plan_check_workspace(homes[i], NULL) < 0 ||
+            path_is_below(homes[i], request->workspace.path)))
+        i++;
+    return homes[i];
 }
 
-static void plan_identity(struct builder *b, uint64_t timeout_ms)
+static void plan_identity(struct builder *b)
 {
-    for (size_t i = 0; i < COUNT(namespaces); i++)
-        add(b, (struct plan_step){.kind = PLAN_UNSHARE, .text = namespaces[i]});
-    add(b, (struct plan_step){.kind = PLAN_IDENTITY, .number = {PLAN_UID, PLAN_GID}});
-    add(b, (struct plan_step){.kind = PLAN_TIMEOUT, .number = {timeout_ms}});
-    add(b, (struct plan_step){.kind = PLAN_HOSTNAME, .text = "nacre"});
+    bool full = b->request->strength == PLAN_FULL;
+    add_text(b, PLAN_STRENGTH, full ? "full" : "landlock");
+    for (size_t i = 0; full && i < COUNT(namespaces); i++) {
+        if (!b->request->network || strcmp(namespaces[i], "net") != 0)
+            add_text(b, PLAN_UNSHARE, namespaces[i]);
+    }
+    add(b, (struct plan_step){
+               .kind = PLAN_IDENTITY,
+               .number = {full ? PLAN_UID : b->request->uid, full ? PLAN_GID : b->request->gid}});
+}
+
+static void plan_budgets(struct builder *b)
+{
+    const struct plan_limits *limits = &b->request->limits;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } budgets[] = {
+        {"wall_ms", limits->timeout_ms},        {"cpu_ms", limits->cpu_ms},
+        {"memory_bytes", limits->memory_bytes}, {"processes", limits->processes},
+        {"disk_bytes", limits->disk_bytes},     {"disk_inodes", limits->disk_bytes / PAGE},
+    };
+    for (size_t i = 0; i < COUNT(budgets); i++) {
+        if (budgets[i].value)
+            add_number(b, PLAN_BUDGET, budgets[i].name, budgets[i].value);
+    }
+}
+
+/*
+ * Scratch is memory and counts as such, so it is a little larger: what fills it passes that limit
+ * first, and is stopped. It has no more files than would fill it, too.
+ */
+static void plan_root(struct builder *b)
+{
+    uint64_t bytes = b->request->limits.memory_bytes;
+    if (!bytes)
+        bytes = UINT64_C(1) << 30;
+    uint64_t inodes = bytes / PAGE > INODES_MAX ? INODES_MAX : bytes / PAGE;
+    bytes += bytes / 2 + (16 << 20);
+    add_text(b, PLAN_HOSTNAME, "nacre");
     /* A nested user namespace would bring back mounts, cgroups and most of the kernel's code. */
-    add(b, (struct plan_step){.kind = PLAN_SYSCTL, .text = "user/max_user_namespaces"});
+    add_number(b, PLAN_SYSCTL, "user/max_user_namespaces", 0);
+    add(b, (struct plan_step){.kind = PLAN_ROOT, .number = {bytes, inodes}});
 }
 
-static void plan_system(struct builder *b, const struct plan_host *host)
+static void plan_system(struct builder *b)
 {
-    for (size_t i = 0; i < host->count; i++) {
-        const struct plan_host_entry *entry = &host->entries[i];
+    for (size_t i = 0; i < b->host->count; i++) {
+        const struct plan_host_entry *entry = &b->host->entries[i];
         if (entry->type == PLAN_HOST_LINK)
             add_link(b, entry->path, entry->target);
         else
@@ -200,29 +207,36 @@ static bool is_long(const char *text)
     return strlen(text) > ARGUMENT_MAX;
 }
 
-static void plan_etc(struct builder *b, const char *home, const char *text)
+static void plan_etc(struct builder *b)
 {
-    if (is_long(text))
-        add_file(b, PLAN_TEXT_PATH, text);
+    const struct plan_request *request = b->request;
+    if (is_long(request->text))
+        add_file(b, PLAN_TEXT_PATH, request->text, 0444);
     add_file(b, "/etc/passwd",
              arena_format(b->arena,
                           "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" PLAN_USER
                           ":x:%d:%d::%s:/bin/bash\n"
                           "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-                          PLAN_UID, PLAN_GID, home));
-    add_file(
-        b, "/etc/group",
-        arena_format(b->arena, "root:x:0:\n" PLAN_USER ":x:%d:\nnogroup:x:65534:\n", PLAN_GID));
-    add_file(b, "/etc/hosts", "127.0.0.1 localhost nacre\n::1 localhost nacre\n");
-    add_file(b, "/etc/hostname", "nacre\n");
+                          PLAN_UID, PLAN_GID, b->home),
+             0444);
+    add_file(b, "/etc/group",
+             arena_format(b->arena, "root:x:0:\n" PLAN_USER ":x:%d:\nnogroup:x:65534:\n", PLAN_GID),
+             0444);
+    add_file(b, "/etc/hosts", "127.0.0.1 localhost nacre\n::1 localhost nacre\n", 0444);
+    add_file(b, "/etc/hostname", "nacre\n", 0444);
     add_file(b, "/etc/nsswitch.conf",
-             "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"
-             "rpc: files\n");
+             arena_format(b->arena,
+                          "passwd: files\ngroup: files\nhosts: files%s\nservices: files\n"
+                          "protocols: files\nrpc: files\n",
+                          request->network ? " dns" : ""),
+             0444);
+    if (request->network && request->resolv_conf)
+        add_bind(b, "/etc/resolv.conf", request->resolv_conf, PLAN_READ_ONLY);
 }
 
 static void plan_devices(struct builder *b)
 {
-    add_dir(b, "/dev", 0755);
+    add(b, (struct plan_step){.kind = PLAN_DIR, .path = "/dev", .number = {0755}});
     for (size_t i = 0; i < COUNT(devices); i++)
         add_bind(b, devices[i], devices[i], PLAN_DEVICES);
     add_link(b, "/dev/fd", "/proc/self/fd");
@@ -230,86 +244,275 @@ static void plan_devices(struct builder *b)
     add_link(b, "/dev/stdout", "/proc/self/fd/1");
     add_link(b, "/dev/stderr", "/proc/self/fd/2");
     add_link(b, "/dev/ptmx", "pts/ptmx");
-    add(b, (struct plan_step){.kind = PLAN_DEVPTS, .path = "/dev/pts"});
+    add_path(b, PLAN_DEVPTS, "/dev/pts", 0);
     add_scratch(b, "/dev/shm", 01777);
 }
 
 static void plan_proc(struct builder *b)
 {
-    add(b, (struct plan_step){.kind = PLAN_PROC, .path = "/proc", .flags = PLAN_READ_ONLY});
-    for (size_t i = 0; i < COUNT(masked_files); i++)
-        add_bind(b, masked_files[i], "/dev/null", PLAN_READ_ONLY | PLAN_IF_THERE);
+    add_path(b, PLAN_PROC, "/proc", PLAN_READ_ONLY);
+    for (size_t i = 0; i < COUNT(masked); i++)
+        add_path(b, PLAN_HIDE, masked[i], PLAN_IF_THERE);
 }
 
-static void plan_environment(struct builder *b, const struct plan_request *request,
-                             const char *home)
+/* Listed paths, those above others first. What lies in the workspace is shown with it. */
+static void plan_places(struct builder *b, const struct plan_places *places, uint32_t flags)
 {
-    add_env(b, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    add_env(b, arena_format(b->arena, "HOME=%s", home));
+    for (size_t i = 0; i < places->count; i++) {
+        const struct plan_place *place = &places->items[i];
+        if (path_is_below(place->path, b->request->workspace.path))
+            continue;
+        if (place->target)
+            add_link(b, place->path, place->target);
+        else
+            add_place(b, place, flags);
+    }
+}
+
+/* --- what of the workspace is hidden or protected ------------------------------------------ */
+
+/* The strongest first, for paths that are listed twice. */
+enum cover { COVER_HIDE, COVER_PROTECT, COVER_PIN };
+
+struct covered {
+    const char *path;
+    enum cover cover;
+};
+
+static int compare_covered(const void *a, const void *b)
+{
+    const struct covered *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : (int)x->cover - (int)y->cover;
+}
+
+static size_t count_slashes(const char *path)
+{
+    size_t count = 0;
+    for (; *path; path++)
+        count += *path == '/';
+    return count;
+}
+
+/*
+ * A protected path keeps its place only if no directory above it can be moved away and built anew,
+ * so each of these, up to the workspace, becomes a mount, too: the kernel moves none.
+ */
+static size_t cover_above(struct builder *b, const char *path, struct covered *list, size_t count)
+{
+    size_t root = strlen(b->request->workspace.path);
+    if (!path_is_below(path, b->request->workspace.path))
+        return count;
+    for (size_t i = root + 1; i < strlen(path); i++) {
+        if (path[i] == '/')
+            list[count++] = (struct covered){arena_copy(b->arena, path, i), COVER_PIN};
+    }
+    return count;
+}
+
+static void plan_covers(struct builder *b)
+{
+    const struct plan_texts *hide = &b->request->hide, *protect = &b->request->protect;
+    size_t max = hide->count + protect->count, count = 0;
+    for (size_t i = 0; i < protect->count; i++)
+        max += count_slashes(protect->items[i]);
+    struct covered *list = arena_alloc_array(b->arena, max ? max : 1, sizeof(*list));
+    if (!list)
+        return;
+    for (size_t i = 0; i < hide->count; i++)
+        list[count++] = (struct covered){hide->items[i], COVER_HIDE};
+    for (size_t i = 0; i < protect->count; i++) {
+        list[count++] = (struct covered){protect->items[i], COVER_PROTECT};
+        count = cover_above(b, protect->items[i], list, count);
+    }
+    if (b->arena->failed)
+        return;
+    qsort(list, count, sizeof(*list), compare_covered);
+
+    const char *hidden = NULL; /* below it there is nothing */
+    for (size_t i = 0; i < count; i++) {
+        if ((i && strcmp(list[i].path, list[i - 1].path) == 0) ||
+            (hidden && path_is_below(list[i].path, hidden)))
+            continue;
+        if (list[i].cover == COVER_HIDE) {
+            hidden = list[i].path;
+            add_path(b, PLAN_HIDE, list[i].path, PLAN_IF_THERE);
+        } else {
+            add_path(b, PLAN_PIN, list[i].path,
+                     PLAN_IF_THERE | (list[i].cover == COVER_PROTECT ? PLAN_READ_ONLY : 0));
+        }
+    }
+}
+
+/* --- limits, Landlock, filter, environment ------------------------------------------------- */
+
+/* What the kernel counts for each process: bounds behind the budgets of the tree. */
+static void plan_limits(struct builder *b)
+{
+    const struct plan_limits *limits = &b->request->limits;
+    /* 0 would still start a crash handler of the host, as root; 1 is the kernel's word for none. */
+    add_number(b, PLAN_LIMIT, "core", 1);
+    if (limits->files)
+        add_number(b, PLAN_LIMIT, "nofile", limits->files);
+    if (limits->processes && b->host->counts_per_namespace && b->request->strength == PLAN_FULL)
+        add_number(b, PLAN_LIMIT, "nproc", limits->processes * THREADS_PER_PROCESS + THREADS_LEAST);
+    if (limits->cpu_ms)
+        add_number(b, PLAN_LIMIT, "cpu", limits->cpu_ms / 1000 + 2);
+    if (limits->disk_bytes)
+        add_number(b, PLAN_LIMIT, "fsize",
+                   limits->disk_bytes + limits->disk_bytes / 4 + (64 << 20));
+    add_number(b, PLAN_LIMIT, "msgqueue", MESSAGE_BYTES);
+    add(b, (struct plan_step){.kind = PLAN_UMASK, .number = {b->request->umask}});
+}
+
+static void access_places(struct builder *b, const struct plan_places *places, const char *access)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        if (!places->items[i].target)
+            add_access(b, places->items[i].path, access);
+    }
+}
+
+/* In full strength everything that is there may be read: what may not is not there. */
+static void plan_landlock(struct builder *b)
+{
+    const struct plan_request *request = b->request;
+    if (!b->host->landlock_abi)
+        return;
+    add(b, (struct plan_step){.kind = PLAN_LANDLOCK, .number = {b->host->landlock_abi}});
+    if (request->strength == PLAN_FULL) {
+        const char *const writable[] = {"/dev", "/tmp", "/var/tmp", "/run", b->home};
+        add_access(b, "/", "read");
+        for (size_t i = 0; i < COUNT(writable); i++)
+            add_access(b, writable[i], "write");
+    } else {
+        for (size_t i = 0; i < b->host->count; i++) {
+            if (b->host->entries[i].type == PLAN_HOST_PLACE)
+                add_access(b, b->host->entries[i].path, "read");
+        }
+        add_access(b, "/proc", "read");
+        for (size_t i = 0; i < COUNT(devices); i++)
+            add_access(b, devices[i], "write");
+        add_access(b, request->scratch, "write");
+        access_places(b, &request->read, "read");
+    }
+    access_places(b, &request->write, "write");
+    add_access(b, request->workspace.path, request->workspace_read_only ? "read" : "write");
+    add_text(b, PLAN_SCOPE, "abstract sockets");
+    add_text(b, PLAN_SCOPE, "signals");
+}
+
+/*
+ * Which sockets there may be. A namespace or Landlock keeps local ones among the inside; where
+ * neither does, there are none.
+ */
+static void plan_filter(struct builder *b)
+{
+    enum { ABI_SCOPES = 6 };
+    const struct plan_request *request = b->request;
+    bool full = request->strength == PLAN_FULL;
+    for (size_t i = 0; i < COUNT(filters); i++)
+        add_text(b, PLAN_FILTER, filters[i]);
+    add_text(b, PLAN_FILTER, full ? "memory" : "no memory files");
+    if (full && (!request->network || b->host->landlock_abi >= ABI_SCOPES))
+        add_text(b, PLAN_FILTER, "sockets unix");
+    if (full || request->network) {
+        add_text(b, PLAN_FILTER, "sockets inet");
+        add_text(b, PLAN_FILTER, "sockets netlink");
+    }
+}
+
+static void plan_environment(struct builder *b)
+{
+    const struct plan_request *request = b->request;
+    const char *scratch = request->strength == PLAN_FULL ? "/tmp" : request->scratch;
+    add_env(b, arena_format(b->arena, "PATH=%s", request->search_path));
+    add_env(b, arena_format(b->arena, "HOME=%s", b->home));
     add_env(b, "USER=" PLAN_USER);
     add_env(b, "LOGNAME=" PLAN_USER);
     add_env(b, "SHELL=/bin/bash");
-    add_env(b, "TMPDIR=/tmp");
+    add_env(b, arena_format(b->arena, "TMPDIR=%s", scratch));
     /* Pinned: the locale decides what bash takes for a letter or a blank. */
     add_env(b, "LANG=C.UTF-8");
     add_env(b, "LC_ALL=C.UTF-8");
     /* Unset, bash may think that a network daemon runs it, and read ~/.bashrc. */
     add_env(b, "SHLVL=0");
-
-    for (const char *const *v = request->environment; v && *v; v++) {
-        for (size_t i = 0; i < COUNT(passed_variables); i++) {
-            size_t len = strlen(passed_variables[i]);
-            if (strncmp(*v, passed_variables[i], len) == 0 && (*v)[len] == '=')
-                add_env(b, *v);
-        }
-    }
+    for (size_t i = 0; i < request->variables.count; i++)
+        add_env(b, request->variables.items[i]);
 }
 
-static void plan_program(struct builder *b, const struct plan_host *host,
-                         const struct plan_request *request)
+static void plan_program(struct builder *b)
 {
     static const char *const stdio[] = {"stdin", "stdout", "stderr"};
     for (size_t i = 0; i < COUNT(stdio); i++)
-        add(b, (struct plan_step){.kind = PLAN_FD, .text = stdio[i], .number = {i}});
+        add_number(b, PLAN_FD, stdio[i], i);
 
-    add(b, (struct plan_step){.kind = PLAN_PROGRAM, .path = host->bash});
-    add_arg(b, "bash");
-    add_arg(b, "-c");
-    add_arg(b, "--");
-    add_arg(b, is_long(request->text) ? "eval -- \"$(<" PLAN_TEXT_PATH ")\"" : request->text);
+    bool in_file = is_long(b->request->text);
+    const char *text = b->request->text;
+    if (in_file && b->request->strength == PLAN_FULL) {
+        text = "eval -- \"$(<" PLAN_TEXT_PATH ")\"";
+    } else if (in_file) {
+        add_file(b, arena_format(b->arena, "%s/.text", b->request->scratch), text, 0400);
+        text = "eval -- \"$(<\"$HOME/.text\")\"";
+    }
+    add_path(b, PLAN_CWD, b->request->cwd, 0);
+    add_path(b, PLAN_PROGRAM, b->host->bash, 0);
+    add_text(b, PLAN_ARG, "bash");
+    add_text(b, PLAN_ARG, "-c");
+    add_text(b, PLAN_ARG, "--");
+    add_text(b, PLAN_ARG, text);
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static void plan_mounts(struct builder *b)
+{
+    const struct plan_request *request = b->request;
+    plan_root(b);
+    plan_system(b);
+    plan_etc(b);
+    plan_devices(b);
+    plan_proc(b);
+    add_scratch(b, "/tmp", 01777);
+    add_scratch(b, "/var/tmp", 01777);
+    add_scratch(b, "/run", 0755);
+    add_scratch(b, b->home, 0700);
+    if (request->git_config)
+        add_file(b, arena_format(b->arena, "%s/.gitconfig", b->home), request->git_config, 0644);
+    plan_places(b, &request->read, PLAN_READ_ONLY);
+    plan_places(b, &request->write, PLAN_OWNED | PLAN_WATCHED);
+    uint32_t flags = request->workspace_read_only ? PLAN_READ_ONLY : PLAN_WATCHED;
+    if (request->workspace_held)
+        flags = (flags & ~(uint32_t)PLAN_WATCHED) | PLAN_HELD;
+    add_place(b, &request->workspace, PLAN_OWNED | flags);
+    plan_covers(b);
 }
 
 int plan_build(struct arena *arena, const struct plan_host *host,
                const struct plan_request *request, struct plan *ret, struct err *e)
 {
-    struct builder b = {.arena = arena};
+    bool full = request->strength == PLAN_FULL;
+    struct builder b = {.arena = arena,
+                        .host = host,
+                        .request = request,
+                        .home = full ? home_for(request) : request->scratch};
+    if (!full && (!host->landlock_abi || !request->scratch))
+        return err_set(e, -ENOTSUP, "plan: no Landlock to build landlock strength with");
+    if (!full && (request->hide.count || request->protect.count || request->workspace_held))
+        return err_set(e, -ENOTSUP,
+                       "plan: in landlock strength nothing in the workspace can be hidden or "
+                       "protected, nor can it be in memory");
     b.plan.steps = arena_alloc_array(arena, PLAN_STEPS_MAX, sizeof(*b.plan.steps));
-    const char *home = home_for(request->workspace);
 
-    plan_identity(&b, request->timeout_ms);
-    add(&b,
-        (struct plan_step){.kind = PLAN_ROOT, .number = {request->scratch_bytes, SCRATCH_INODES}});
-    plan_system(&b, host);
-    plan_etc(&b, home, request->text);
-    plan_devices(&b);
-    plan_proc(&b);
-    add_scratch(&b, "/tmp", 01777);
-    add_scratch(&b, "/var/tmp", 01777);
-    add_scratch(&b, "/run", 0755);
-    add_scratch(&b, home, 0700);
-    add(&b, (struct plan_step){.kind = PLAN_BIND,
-                               .path = request->workspace,
-                               .text = request->workspace,
-                               .flags = PLAN_OWNED,
-                               .number = {request->workspace_device, request->workspace_inode}});
-    /* 0 would still start a crash handler of the host, as root; 1 is the kernel's word for none. */
-    add(&b, (struct plan_step){.kind = PLAN_LIMIT, .text = "core", .number = {1}});
-    add(&b, (struct plan_step){.kind = PLAN_UMASK, .number = {request->umask}});
-    for (size_t i = 0; i < COUNT(filters); i++)
-        add(&b, (struct plan_step){.kind = PLAN_FILTER, .text = filters[i]});
-    plan_environment(&b, request, home);
-    add(&b, (struct plan_step){.kind = PLAN_CWD, .path = request->cwd});
-    plan_program(&b, host, request);
+    plan_identity(&b);
+    plan_budgets(&b);
+    if (full)
+        plan_mounts(&b);
+    plan_limits(&b);
+    plan_landlock(&b);
+    plan_filter(&b);
+    plan_environment(&b);
+    plan_program(&b);
 
     if (b.plan.count == PLAN_STEPS_MAX)
         return err_set(e, -E2BIG, "plan: more than %d steps", PLAN_STEPS_MAX - 1);

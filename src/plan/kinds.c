@@ -3,9 +3,10 @@
 
 const struct plan_kind_info plan_kinds[PLAN_KINDS] = {
     [PLAN_NOTHING] = {"nothing", false, NULL, {NULL, NULL}, false},
+    [PLAN_STRENGTH] = {"strength", false, "strength", {NULL, NULL}, false},
     [PLAN_UNSHARE] = {"unshare", false, "namespace", {NULL, NULL}, false},
     [PLAN_IDENTITY] = {"identity", false, NULL, {"uid", "gid"}, false},
-    [PLAN_TIMEOUT] = {"timeout", false, NULL, {"ms", NULL}, false},
+    [PLAN_BUDGET] = {"budget", false, "resource", {"value", NULL}, false},
     [PLAN_HOSTNAME] = {"hostname", false, "name", {NULL, NULL}, false},
     [PLAN_SYSCTL] = {"sysctl", false, "name", {"value", NULL}, false},
     [PLAN_ROOT] = {"root", false, NULL, {"bytes", "inodes"}, false},
@@ -14,10 +15,15 @@ const struct plan_kind_info plan_kinds[PLAN_KINDS] = {
     [PLAN_LINK] = {"link", true, "target", {NULL, NULL}, false},
     [PLAN_SCRATCH] = {"scratch", true, NULL, {"mode", NULL}, true},
     [PLAN_BIND] = {"bind", true, "source", {"device", "inode"}, false},
+    [PLAN_PIN] = {"pin", true, NULL, {NULL, NULL}, false},
+    [PLAN_HIDE] = {"hide", true, NULL, {NULL, NULL}, false},
     [PLAN_PROC] = {"proc", true, NULL, {NULL, NULL}, false},
     [PLAN_DEVPTS] = {"devpts", true, NULL, {NULL, NULL}, false},
     [PLAN_LIMIT] = {"limit", false, "resource", {"value", NULL}, false},
     [PLAN_UMASK] = {"umask", false, NULL, {"mask", NULL}, true},
+    [PLAN_LANDLOCK] = {"landlock", false, NULL, {"abi", NULL}, false},
+    [PLAN_ACCESS] = {"access", true, "access", {NULL, NULL}, false},
+    [PLAN_SCOPE] = {"scope", false, "kind", {NULL, NULL}, false},
     [PLAN_FILTER] = {"filter", false, "rule", {NULL, NULL}, false},
     [PLAN_FD] = {"fd", false, "purpose", {"number", NULL}, false},
     [PLAN_ENV] = {"env", false, "variable", {NULL, NULL}, false},
@@ -30,10 +36,8 @@ static const struct {
     enum plan_flag flag;
     const char *name;
 } flag_names[] = {
-    {PLAN_READ_ONLY, "read_only"},
-    {PLAN_DEVICES, "devices"},
-    {PLAN_OWNED, "owned"},
-    {PLAN_IF_THERE, "if_there"},
+    {PLAN_READ_ONLY, "read_only"}, {PLAN_DEVICES, "devices"}, {PLAN_OWNED, "owned"},
+    {PLAN_IF_THERE, "if_there"},   {PLAN_HELD, "held"},       {PLAN_WATCHED, "watched"},
 };
 
 void plan_append_flags(const struct plan_step *step, struct buf *out)

@@ -19,9 +19,10 @@
 
 enum plan_kind {
     PLAN_NOTHING,  /* never valid: a zeroed step does nothing and is refused */
+    PLAN_STRENGTH, /* text: full, or landlock where no namespaces are to be had */
     PLAN_UNSHARE,  /* text: the namespace to leave */
     PLAN_IDENTITY, /* number: uid and gid that the inside sees */
-    PLAN_TIMEOUT,  /* number: milliseconds after which everything is killed */
+    PLAN_BUDGET,   /* text: what the whole tree may use; number: how much of it */
     PLAN_HOSTNAME, /* text */
     PLAN_SYSCTL,   /* text: name below /proc/sys, of the new namespaces; number: value */
     PLAN_ROOT,     /* number: bytes and inodes of the tmpfs that is the new root */
@@ -30,10 +31,15 @@ enum plan_kind {
     PLAN_LINK,     /* path, text: where it points */
     PLAN_SCRATCH,  /* path; number: mode. Writable part of the root's tmpfs */
     PLAN_BIND,     /* path, text: source on the host; number: device and inode it must have, or 0 */
+    PLAN_PIN,      /* path: mounted on itself, so that it cannot be moved away */
+    PLAN_HIDE,     /* path: covered by something empty that cannot be opened */
     PLAN_PROC,     /* path */
     PLAN_DEVPTS,   /* path */
     PLAN_LIMIT,    /* text: name of the resource; number: value */
     PLAN_UMASK,    /* number: mask */
+    PLAN_LANDLOCK, /* number: version of its interface that is used */
+    PLAN_ACCESS,   /* path, text: read or write. What Landlock leaves open; the rest is closed */
+    PLAN_SCOPE,    /* text: what Landlock keeps among the inside: abstract sockets, signals */
     PLAN_FILTER,   /* text: name of a rule of the system call filter */
     PLAN_FD,       /* text: what it is; number: descriptor that the program keeps */
     PLAN_ENV,      /* text: NAME=VALUE */
@@ -47,8 +53,10 @@ enum plan_flag {
     PLAN_READ_ONLY = 1 << 0,
     PLAN_DEVICES = 1 << 1,  /* device nodes work there */
     PLAN_OWNED = 1 << 2,    /* the source's owner appears as the inside's user */
-    PLAN_IF_THERE = 1 << 3, /* skipped when the path does not exist inside */
-    PLAN_FLAGS_ALL = (1 << 4) - 1,
+    PLAN_IF_THERE = 1 << 3, /* skipped when the path does not exist inside; nothing is made */
+    PLAN_HELD = 1 << 4,     /* the source is a mount that the caller holds, not a path */
+    PLAN_WATCHED = 1 << 5,  /* what is written there counts as disk */
+    PLAN_FLAGS_ALL = (1 << 6) - 1,
 };
 
 struct plan_step {
@@ -97,20 +105,56 @@ struct plan_host_entry {
 struct plan_host {
     const struct plan_host_entry *entries;
     size_t count;
-    const char *bash; /* path of bash inside: /bin/bash or /usr/bin/bash */
+    const char *bash;          /* path of bash inside: /bin/bash or /usr/bin/bash */
+    unsigned landlock_abi;     /* 0: none */
+    bool counts_per_namespace; /* RLIMIT_NPROC is a budget of the box, not of the user */
 };
 
 /* --- what was asked ----------------------------------------------------------------------- */
 
+enum plan_strength { PLAN_FULL, PLAN_LANDLOCK_ONLY };
+
+/* A path of the host that is shown at its own place, and which one it is. */
+struct plan_place {
+    const char *path; /* canonical */
+    uint64_t device, inode;
+    const char *target; /* not NULL: a link that points there is made instead */
+};
+
+struct plan_places {
+    const struct plan_place *items;
+    size_t count;
+};
+
+struct plan_texts {
+    const char *const *items;
+    size_t count;
+};
+
+/* For the whole tree; 0: no limit, but for what the kernel has. */
+struct plan_limits {
+    uint64_t timeout_ms, cpu_ms, memory_bytes, processes, files, disk_bytes;
+};
+
 struct plan_request {
-    const char *workspace; /* canonical absolute path */
-    uint64_t workspace_device, workspace_inode;
-    const char *cwd;                /* canonical, the workspace or below it */
-    const char *text;               /* for bash */
-    const char *const *environment; /* the caller's; only what build.c lists passes. May be NULL */
+    enum plan_strength strength;
+    struct plan_place workspace;
+    bool workspace_read_only;
+    bool workspace_held; /* in memory: the caller holds its mount */
+    const char *cwd;     /* canonical, the workspace or below it */
+    const char *home;    /* private, at the caller's own path; NULL: any */
+    const char *scratch; /* landlock strength: a private directory of the host for all scratch */
+    uint32_t uid, gid;   /* landlock strength: who the program is */
+    struct plan_places read, write;
+    struct plan_texts hide, protect; /* canonical, existing, below something that is shown */
+    const char *git_config;          /* content of ~/.gitconfig inside; NULL: none */
+    bool network;                    /* share the host's */
+    const char *resolv_conf;         /* canonical path of the host's, with the network; NULL */
+    const char *text;                /* for bash */
+    const char *search_path;         /* PATH */
+    struct plan_texts variables;     /* NAME=VALUE, besides what every box has */
     unsigned umask;
-    uint64_t scratch_bytes; /* private /tmp, home and /dev/shm together */
-    uint64_t timeout_ms;
+    struct plan_limits limits;
 };
 
 /* Builds the plan in the arena. */
@@ -124,7 +168,7 @@ int plan_check_workspace(const char *path, struct err *e);
 
 /* --- the plan as bytes -------------------------------------------------------------------- */
 
-enum { PLAN_STEPS_MAX = 1024, PLAN_BYTES_MAX = 8 << 20 };
+enum { PLAN_STEPS_MAX = 2048, PLAN_BYTES_MAX = 8 << 20 };
 
 int plan_encode(const struct plan *plan, struct buf *out);
 

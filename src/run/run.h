@@ -16,6 +16,7 @@
 enum run_end {
     RUN_BROKEN,    /* the sandbox could not be built, or broke: `outcome.err` */
     RUN_TIMEOUT,   /* killed at the time limit */
+    RUN_LIMIT,     /* killed at another limit: `outcome.limit` */
     RUN_CANCELLED, /* killed on the caller's wish */
     RUN_KILLED,    /* the program died without an exit status of its own */
     RUN_ENDED,     /* it ended by itself: `outcome.wait_status` */

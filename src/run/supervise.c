@@ -178,8 +178,8 @@ static enum run_end judge_end(const struct supervision *s)
     /* First: a kill while the walls are still being built looks like a failure to build them. */
     if (s->killing)
         return s->result->end;
-    if (outcome->timed_out)
-        return RUN_TIMEOUT;
+    if (outcome->limit != WIRE_LIMIT_NONE)
+        return outcome->limit == WIRE_LIMIT_WALL ? RUN_TIMEOUT : RUN_LIMIT;
     if (outcome->failed)
         return RUN_BROKEN;
     return outcome->ended ? RUN_ENDED : RUN_KILLED;

@@ -35,7 +35,7 @@ static int make_pipe(bool launcher_reads, int *ret_theirs, int *ret_ours)
 }
 
 /* The launcher's end of everything; index is the number under which it finds it. */
-enum { THEIRS = WIRE_PLAN_FD + 1 };
+enum { THEIRS = WIRE_HELD_FD + 1 };
 
 static int make_plan_fd(const struct allocator *allocator, const struct plan *plan)
 {
@@ -49,7 +49,7 @@ static int make_plan_fd(const struct allocator *allocator, const struct plan *pl
 }
 
 static int make_descriptors(const struct allocator *allocator, const struct plan *plan, bool input,
-                            struct sandbox *s, int theirs[THEIRS])
+                            int held, struct sandbox *s, int theirs[THEIRS])
 {
     int r = make_pipe(false, &theirs[STDOUT_FILENO], &s->output);
     if (r == 0)
@@ -69,6 +69,8 @@ static int make_descriptors(const struct allocator *allocator, const struct plan
     }
     if (r == 0)
         r = theirs[WIRE_PLAN_FD] = make_plan_fd(allocator, plan);
+    if (r >= 0 && held >= 0)
+        r = theirs[WIRE_HELD_FD] = fd_copy_above(held, ABOVE_WIRE);
 
     for (int i = 0; r >= 0 && i < THEIRS; i++) {
         if (theirs[i] < 0)
@@ -81,7 +83,8 @@ static int make_descriptors(const struct allocator *allocator, const struct plan
 }
 
 /* Executes the launcher with an empty environment, default signals and its descriptors in place. */
-static int spawn_launcher(const char *path, const int theirs[THEIRS], pid_t *ret)
+int sandbox_spawn(const char *launcher, const char *argument, const int *theirs, size_t count,
+                  pid_t *ret)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -99,14 +102,14 @@ static int spawn_launcher(const char *path, const int theirs[THEIRS], pid_t *ret
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    for (int i = 0; r == 0 && i < THEIRS; i++) {
+    for (size_t i = 0; r == 0 && i < count; i++) {
         if (theirs[i] >= 0)
-            r = posix_spawn_file_actions_adddup2(&actions, theirs[i], i);
+            r = posix_spawn_file_actions_adddup2(&actions, theirs[i], (int)i);
     }
     if (r == 0) {
         char name[] = "nacre-launch";
-        char *argv[] = {name, NULL}, *environment[] = {NULL};
-        r = posix_spawn(ret, path, &actions, &attributes, argv, environment);
+        char *argv[] = {name, (char *)argument, NULL}, *environment[] = {NULL};
+        r = posix_spawn(ret, launcher, &actions, &attributes, argv, environment);
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -114,17 +117,17 @@ static int spawn_launcher(const char *path, const int theirs[THEIRS], pid_t *ret
 }
 
 int sandbox_start(const struct allocator *allocator, const char *launcher, const struct plan *plan,
-                  bool input, struct sandbox *ret, struct err *e)
+                  bool input, int held, struct sandbox *ret, struct err *e)
 {
     struct sandbox s = SANDBOX_NONE;
     int theirs[THEIRS];
     for (int i = 0; i < THEIRS; i++)
         theirs[i] = -1;
 
-    int r = make_descriptors(allocator, plan, input, &s, theirs);
+    int r = make_descriptors(allocator, plan, input, held, &s, theirs);
     if (r < 0)
         err_errno(e, r, "cannot make the sandbox's descriptors");
-    else if ((r = spawn_launcher(launcher, theirs, &s.launcher)) < 0)
+    else if ((r = sandbox_spawn(launcher, NULL, theirs, THEIRS, &s.launcher)) < 0)
         err_errno(e, r, "cannot execute the launcher '%s'", launcher);
     for (int i = 0; i < THEIRS; i++)
         fd_close(&theirs[i]);
@@ -156,6 +159,14 @@ static void add_remedy(enum wire_stage stage, struct err *e)
              remedy[0] ? "; " : "", remedy);
 }
 
+void sandbox_explain(const struct wire_message *message, struct err *e)
+{
+    int code = message->code < 0 ? message->code : -EPROTO;
+    err_set(e, code, "%.*s", (int)sizeof(message->text) - 1, message->text);
+    err_context(e, code, "cannot build the sandbox");
+    add_remedy((enum wire_stage)message->stage, e);
+}
+
 int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
 {
     struct wire_message message;
@@ -179,10 +190,8 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
     case WIRE_FAILED:
         if (!outcome->failed) {
             outcome->failed = true;
-            int code = message.code < 0 ? message.code : -EPROTO;
-            err_set(&outcome->err, code, "%s", message.text);
-            err_context(&outcome->err, code, "cannot build the sandbox");
-            add_remedy((enum wire_stage)message.stage, &outcome->err);
+            outcome->no_namespaces = message.stage == WIRE_STAGE_NAMESPACES;
+            sandbox_explain(&message, &outcome->err);
         }
         break;
     case WIRE_ENDED:
@@ -192,9 +201,9 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
         break;
     case WIRE_GONE:
         outcome->gone = true;
-        outcome->timed_out = message.timed_out != 0;
-        outcome->cpu_us = message.cpu_us;
-        outcome->memory_peak_bytes = message.memory_peak_bytes;
+        outcome->limit = (enum wire_limit)message.limit;
+        outcome->means = (enum wire_means)message.means;
+        outcome->usage = message.usage;
         break;
     default:
         break;

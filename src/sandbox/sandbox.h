@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "sandbox/wire.h"
 
 struct sandbox {
     pid_t launcher;
@@ -25,14 +26,15 @@ struct sandbox {
 
 /* What became of it. Only sandbox_read_event fills this in. */
 struct sandbox_outcome {
-    bool failed;    /* a wall could not be built: `err` says which, and the remedy */
-    bool ended;     /* the program ended by itself: `wait_status` is its own */
-    bool gone;      /* nothing of the tree runs any more */
-    bool timed_out; /* the guard killed it at its time limit */
+    bool failed;        /* a wall could not be built: `err` says which, and the remedy */
+    bool no_namespaces; /* failed, since there are no namespaces to be had */
+    bool ended;         /* the program ended by itself: `wait_status` is its own */
+    bool gone;          /* nothing of the tree runs any more */
     int wait_status;
-    uint32_t survivors; /* processes that outlived the program, and were killed */
-    uint64_t cpu_us;
-    uint64_t memory_peak_bytes;
+    uint32_t survivors;    /* processes that outlived the program, and were killed */
+    enum wire_limit limit; /* at which the guard ended it all */
+    enum wire_means means; /* by which the limit was kept */
+    struct wire_usage usage;
     struct err err;
 };
 
@@ -42,11 +44,11 @@ struct sandbox_outcome {
     }
 
 /*
- * Starts the launcher (a path) on a plan. With `input`, the program's stdin is a pipe. On failure
- * nothing is left behind.
+ * Starts the launcher (a path) on a plan. With `input`, the program's stdin is a pipe. `held` is
+ * the mount that the plan's held step means, or -1. On failure nothing is left behind.
  */
 int sandbox_start(const struct allocator *allocator, const char *launcher, const struct plan *plan,
-                  bool input, struct sandbox *ret, struct err *e);
+                  bool input, int held, struct sandbox *ret, struct err *e);
 
 /* Reads one event from `control` without blocking. 0: none was there. 1: outcome updated. */
 int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome);
@@ -56,5 +58,28 @@ void sandbox_kill(struct sandbox *s);
 
 /* Closes everything and collects the launcher; kills what still runs. */
 void sandbox_release(struct sandbox *s);
+
+/* --- keep.c: a file system in memory, kept for a session ------------------------------------- */
+
+struct keeper {
+    pid_t pid;
+    int control;
+};
+#define KEEPER_NONE                                                                                \
+    {                                                                                              \
+        .pid = -1, .control = -1                                                                   \
+    }
+
+int keeper_start(const char *launcher, uint64_t bytes, struct keeper *ret, struct err *e);
+/* A mount of it, for one sandbox: a descriptor, or negative. */
+int keeper_mount(const struct keeper *k, struct err *e);
+void keeper_end(struct keeper *k);
+
+/* sandbox.c: executes the launcher; theirs[i] becomes its descriptor i, those below 0 are left out.
+ */
+int sandbox_spawn(const char *launcher, const char *argument, const int *theirs, size_t count,
+                  pid_t *ret);
+/* What a launcher said that it could not do, with the remedy. */
+void sandbox_explain(const struct wire_message *message, struct err *e);
 
 #endif

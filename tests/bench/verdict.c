@@ -76,15 +76,18 @@ int main(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     struct arena arena;
     struct workspace workspace;
+    static const struct box box;
+    const struct policy *policy;
     struct decider d;
     struct err e = {0};
     arena_init(&arena, &allocator_libc, BYTES_MAX);
     if (argc != 2 || workspace_resolve(&arena, argv[1], NULL, NULL, &workspace, &e) < 0 ||
-        engine_decider(&arena,
-                       &(struct policy_request){.profile = "dev",
-                                                .workspace = workspace.root,
-                                                .system_dir = "/nonexistent"},
-                       &workspace, "/home/user", &d, &e) < 0) {
+        policy_load(&arena,
+                    &(struct policy_request){.profile = "dev",
+                                             .workspace = workspace.root,
+                                             .system_dir = "/nonexistent"},
+                    &policy, &e) < 0 ||
+        engine_decider(&arena, policy, &workspace, "/home/user", &box, &d, &e) < 0) {
         fprintf(stderr, "verdict: %s\n", argc == 2 ? e.message : "which directory?");
         return 1;
     }

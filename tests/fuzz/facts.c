@@ -25,7 +25,10 @@ static const struct decider *decider(void)
         const struct policy_request request = {.workspace = "/usr", .system_dir = "/nonexistent"};
         struct err e;
         arena_init(&arena, &allocator_libc, ARENA_MAX);
-        need(engine_decider(&arena, &request, &workspace, "/home/u", &d, &e) == 0);
+        static const struct box box;
+        const struct policy *policy;
+        need(policy_load(&arena, &request, &policy, &e) == 0);
+        need(engine_decider(&arena, policy, &workspace, "/home/u", &box, &d, &e) == 0);
         d.host.real_path = NULL; /* the same on every machine */
         d.host.exists = d.host.is_directory = NULL;
     }

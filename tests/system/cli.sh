@@ -61,7 +61,8 @@ like 'status names the workspace' "$out" "*workspace   \"$here\""$'\n*'
 nacre status --json
 check 'status --json' jq -e --arg v "$version" --arg w "$here" '.version == $v and .workspace == $w and .network == "off" and
     (.namespaces | sort) == ["cgroup", "ipc", "mount", "net", "pid", "user", "uts"] and
-    .limits == {timeout_ms: 120000, timeout_max_ms: 600000, output_bytes: 1048576}' "$scratch/out"
+    .profile == "dev" and .limits == {timeout_ms: 120000, timeout_max_ms: 600000, cpu_ms: 60000,
+        memory_bytes: 536870912, processes: 5, files: 100, disk_bytes: 1073741824, output_bytes: 1048576}' "$scratch/out"
 check 'its launcher is there' test -x "$(jq -r .launcher "$scratch/out")"
 is 'status --json is one line' "$(wc -l < "$scratch/out")" 1
 mkdir -p ws/sub

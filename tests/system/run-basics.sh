@@ -153,7 +153,7 @@ for dir in /tmp /var/tmp /dev/shm /run '$HOME'; do
     unlike "$dir is new for every run" "$code" 0
 done
 nacre run 'echo "$HOME $USER $LOGNAME $(id -un) $(hostname)"; cd && pwd'
-prints 'home and names' $'/home/agent agent agent agent nacre\n/home/agent'
+prints 'home and names' "$HOME agent agent agent nacre"$'\n'"$HOME"
 nacre run 'echo "$PATH"; env | grep -c .'
 like 'a PATH of its own' "$out" '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin*'
 

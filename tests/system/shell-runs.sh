@@ -21,7 +21,7 @@ round() { # SEED
     cp "$scratch/safe.rendered" rendered
     mkdir results
     # shellcheck disable=SC2016 # for the inside
-    nacre run --timeout 600s -- bash -c '
+    nacre run --timeout 600s --limit cpu=1200s --limit processes=200 --limit files=500 -- bash -c '
         for ((part = 0; part < $0; part++)); do
             bash both-ways.sh texts rendered results "$part" "$0" &
         done

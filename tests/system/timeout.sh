@@ -12,7 +12,7 @@ past_limit() { # NAME TEXT
     local tag start
     tag=$(unique)
     start=$SECONDS
-    nacre run --json --timeout 1s "${2//TAG/$tag}"
+    nacre run --json --timeout 1s --limit processes=500 "${2//TAG/$tag}"
     exits "$1: exit code" 124
     check "$1: status and output" jq -e '.status == "timeout" and .stdout == "started\n"' "$scratch/out"
     check "$1: duration" jq -e '.duration_ms >= 1000 and .duration_ms < 9000' "$scratch/out"
@@ -61,7 +61,7 @@ leaves() { # NAME TEXT CODE
     local tag start
     tag=$(unique)
     start=$SECONDS
-    nacre run --json --timeout 60s "${2//TAG/$tag}"
+    nacre run --json --timeout 60s --limit processes=500 "${2//TAG/$tag}"
     exits "$1: the command's own code" "$3"
     check "$1: output" jq -e '.stdout == "main\n"' "$scratch/out"
     check "$1: nacre does not wait" test $((SECONDS - start)) -lt 15

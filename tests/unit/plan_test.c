@@ -9,18 +9,26 @@ static const struct plan_host_entry entries[] = {
     {"/usr", PLAN_HOST_PLACE, NULL},
     {"/bin", PLAN_HOST_LINK, "usr/bin"},
 };
-static const struct plan_host host = {.entries = entries, .count = 2, .bash = "/bin/bash"};
+static const struct plan_host host = {.entries = entries,
+                                      .count = 2,
+                                      .bash = "/bin/bash",
+                                      .landlock_abi = 6,
+                                      .counts_per_namespace = true};
 
 static struct plan_request request_for(const char *workspace, const char *text)
 {
     return (struct plan_request){
-        .workspace = workspace,
-        .workspace_device = 5,
-        .workspace_inode = 6,
+        .workspace = {workspace, 5, 6, NULL},
         .cwd = workspace,
         .text = text,
+        .search_path = "/usr/bin",
         .umask = 027,
-        .scratch_bytes = 1 << 20,
+        .limits = {.timeout_ms = 1000,
+                   .cpu_ms = 2500,
+                   .memory_bytes = 64 << 20,
+                   .processes = 5,
+                   .files = 100,
+                   .disk_bytes = 40960},
     };
 }
 
@@ -48,11 +56,9 @@ static void test_contents(void)
     struct arena arena;
     struct plan plan;
     arena_init(&arena, &allocator_libc, 1 << 20);
-    const char *const environment[] = {"SECRET=x",      "TERM=xterm",  "TERMINFO=/evil",
-                                       "LD_PRELOAD=/x", "BASH_ENV=/x", "TZ=UTC",
-                                       "PS4=$(x)",      NULL};
+    const char *const variables[] = {"TERM=xterm", "LANG=de", "TERM=dumb"};
     struct plan_request request = request_for("/srv/project", "echo hi");
-    request.environment = environment;
+    request.variables = (struct plan_texts){variables, 3};
     tap_number(plan_build(&arena, &host, &request, &plan, NULL), 0, "a plan is built");
 
     static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
@@ -63,7 +69,8 @@ static void test_contents(void)
     tap_check(has(&plan, PLAN_LINK, "/bin"), "a link of the host stays a link");
 
     size_t workspace = find(&plan, PLAN_BIND, "/srv/project");
-    tap_check(plan.steps[workspace].flags == PLAN_OWNED, "the workspace is writable and owned");
+    tap_check(plan.steps[workspace].flags == (PLAN_OWNED | PLAN_WATCHED),
+              "the workspace is writable, owned and counted");
     tap_check(plan.steps[workspace].number[0] == 5 && plan.steps[workspace].number[1] == 6,
               "the workspace is held to its device and inode");
     bool last = true;
@@ -71,12 +78,33 @@ static void test_contents(void)
         last = last && plan.steps[i].kind != PLAN_BIND && plan.steps[i].kind != PLAN_SCRATCH;
     tap_check(last, "nothing is mounted after the workspace");
 
-    tap_check(has(&plan, PLAN_ENV, "TERM=xterm") && has(&plan, PLAN_ENV, "TZ=UTC"),
-              "harmless variables pass");
-    tap_check(!has(&plan, PLAN_ENV, "SECRET=x") && !has(&plan, PLAN_ENV, "TERMINFO=/evil") &&
-                  !has(&plan, PLAN_ENV, "LD_PRELOAD=/x") && !has(&plan, PLAN_ENV, "BASH_ENV=/x") &&
-                  !has(&plan, PLAN_ENV, "PS4=$(x)"),
-              "no other variable passes");
+    tap_check(has(&plan, PLAN_ENV, "TERM=dumb") && has(&plan, PLAN_ENV, "LANG=de") &&
+                  !has(&plan, PLAN_ENV, "TERM=xterm") && !has(&plan, PLAN_ENV, "LANG=C.UTF-8"),
+              "the last value of a variable is the only one");
+    static const struct {
+        enum plan_kind kind;
+        const char *name;
+        uint64_t number;
+    } numbers[] = {
+        {PLAN_BUDGET, "wall_ms", 1000},      {PLAN_BUDGET, "cpu_ms", 2500},
+        {PLAN_BUDGET, "processes", 5},       {PLAN_BUDGET, "memory_bytes", 64 << 20},
+        {PLAN_BUDGET, "disk_bytes", 40960},  {PLAN_BUDGET, "disk_inodes", 10},
+        {PLAN_LIMIT, "nofile", 100},         {PLAN_LIMIT, "core", 1},
+        {PLAN_LIMIT, "nproc", 5 * 32 + 512}, {PLAN_LIMIT, "cpu", 4},
+    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        size_t at = find(&plan, numbers[i].kind, numbers[i].name);
+        tap_check(at < plan.count && plan.steps[at].number[0] == numbers[i].number,
+                  "limit %s: %llu", numbers[i].name, (unsigned long long)numbers[i].number);
+    }
+    static const char *const writable[] = {"/tmp", "/dev", "/srv/project"};
+    for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++) {
+        size_t at = find(&plan, PLAN_ACCESS, writable[i]);
+        tap_check(at < plan.count && strcmp(plan.steps[at].text, "write") == 0,
+                  "Landlock leaves %s to be written", writable[i]);
+    }
+    tap_check(strcmp(plan.steps[find(&plan, PLAN_ACCESS, "/")].text, "read") == 0,
+              "and the rest to be read");
     tap_check(has(&plan, PLAN_ENV, "LC_ALL=C.UTF-8"), "the locale is pinned");
     tap_check(has(&plan, PLAN_ARG, "echo hi") && has(&plan, PLAN_ARG, "--"), "bash gets the text");
     tap_check(!has(&plan, PLAN_FILE, PLAN_TEXT_PATH), "a short text needs no file");
@@ -87,23 +115,127 @@ static void test_contents(void)
 static void test_home(void)
 {
     static const struct {
-        const char *workspace, *home;
+        const char *workspace, *of_caller, *home;
     } cases[] = {
-        {"/srv/p", "HOME=/home/agent"},
-        {"/home/agent/project", "HOME=/home/agent"},
-        {"/home/agent", "HOME=/run/home/agent"},
-        {"/home/agentx", "HOME=/home/agent"},
+        {"/srv/p", NULL, "HOME=/home/agent"},
+        {"/home/agent/project", NULL, "HOME=/home/agent"},
+        {"/home/agent", NULL, "HOME=/run/home/agent"},
+        {"/home/agentx", NULL, "HOME=/home/agent"},
+        {"/srv/p", "/home/me", "HOME=/home/me"},
+        {"/home/me/project", "/home/me", "HOME=/home/me"},
+        {"/home/me", "/home/me", "HOME=/home/agent"},
+        {"/srv/p", "/root", "HOME=/root"},
+        {"/srv/p", "/", "HOME=/home/agent"},
+        {"/srv/p", "/usr/lib/daemon", "HOME=/home/agent"},
+        {"/srv/p", "home", "HOME=/home/agent"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena arena;
         struct plan plan;
         arena_init(&arena, &allocator_libc, 1 << 20);
         struct plan_request request = request_for(cases[i].workspace, "");
+        request.home = cases[i].of_caller;
         plan_build(&arena, &host, &request, &plan, NULL);
         tap_check(has(&plan, PLAN_ENV, cases[i].home), "in %s: %s", cases[i].workspace,
                   cases[i].home);
         arena_release(&arena);
     }
+}
+
+/* One line for each covered path, in the plan's order. */
+static void describe_covers(const struct plan *plan, struct buf *out)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        if ((step->kind != PLAN_PIN && step->kind != PLAN_HIDE) ||
+            strncmp(step->path, "/proc/", 6) == 0)
+            continue;
+        buf_append_format(out, "%s %s%s;", plan_kinds[step->kind].name, step->path,
+                          step->flags & PLAN_READ_ONLY ? " ro" : "");
+    }
+}
+
+static void test_covers(void)
+{
+    static const char *const hide[] = {"/w/.env", "/w/secret", "/w/both"};
+    static const char *const protect[] = {"/w/.git/hooks", "/w/secret/deep",     "/w/a/b/c",
+                                          "/w/both",       "/other/.git/config", "/w"};
+    struct arena arena;
+    struct plan plan;
+    struct buf text;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    buf_init(&text, &allocator_libc, 4096);
+    struct plan_request request = request_for("/w", "true");
+    request.hide = (struct plan_texts){hide, 3};
+    request.protect = (struct plan_texts){protect, 6};
+    plan_build(&arena, &host, &request, &plan, NULL);
+    describe_covers(&plan, &text);
+    tap_text(text.data,
+             "pin /other/.git/config ro;pin /w ro;hide /w/.env;pin /w/.git;pin /w/.git/hooks ro;"
+             "pin /w/a;pin /w/a/b;pin /w/a/b/c ro;hide /w/both;hide /w/secret;",
+             "above a protected path nothing can be moved, and hidden is stronger");
+    buf_release(&text);
+    arena_release(&arena);
+}
+
+static void test_network(void)
+{
+    struct arena arena;
+    struct plan plan;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    struct plan_request request = request_for("/w", "true");
+    request.network = true;
+    request.resolv_conf = "/run/resolv.conf";
+    plan_build(&arena, &host, &request, &plan, NULL);
+    tap_check(!has(&plan, PLAN_UNSHARE, "net") && has(&plan, PLAN_UNSHARE, "ipc"),
+              "with the network its namespace is shared, and no other");
+    tap_check(has(&plan, PLAN_BIND, "/run/resolv.conf") &&
+                  has(&plan, PLAN_BIND, "/etc/resolv.conf"),
+              "names can be looked up");
+    tap_check(has(&plan, PLAN_FILTER, "sockets unix") && has(&plan, PLAN_SCOPE, "abstract sockets"),
+              "Landlock keeps abstract sockets apart");
+    struct plan_host older = host;
+    older.landlock_abi = 5;
+    plan_build(&arena, &older, &request, &plan, NULL);
+    tap_check(!has(&plan, PLAN_FILTER, "sockets unix"), "where it cannot, there are none");
+    arena_release(&arena);
+}
+
+static void test_landlock(void)
+{
+    static const char *const hide[] = {"/w/.env"};
+    struct arena arena;
+    struct plan plan;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    struct plan_request request = request_for("/w", "true");
+    request.strength = PLAN_LANDLOCK_ONLY;
+    request.scratch = "/tmp/x";
+    request.uid = request.gid = 1234;
+    tap_number(plan_build(&arena, &host, &request, &plan, NULL), 0, "landlock strength");
+    bool mounts = false;
+    for (size_t i = 0; i < plan.count; i++)
+        mounts = mounts ||
+                 (plan.steps[i].kind >= PLAN_HOSTNAME && plan.steps[i].kind < PLAN_LIMIT) ||
+                 plan.steps[i].kind == PLAN_UNSHARE;
+    tap_check(!mounts, "has no namespace and no mount");
+    tap_check(has(&plan, PLAN_ACCESS, "/usr") && !has(&plan, PLAN_ACCESS, "/"),
+              "leaves listed paths open alone");
+    tap_check(has(&plan, PLAN_ENV, "HOME=/tmp/x") && has(&plan, PLAN_ENV, "TMPDIR=/tmp/x"),
+              "has one scratch place");
+    bool sockets = false;
+    for (size_t i = 0; i < plan.count; i++)
+        sockets = sockets || (plan.steps[i].kind == PLAN_FILTER &&
+                              strncmp(plan.steps[i].text, "sockets", 7) == 0);
+    tap_check(!sockets, "and no socket");
+    struct err e = {0};
+    request.hide = (struct plan_texts){hide, 1};
+    tap_number(plan_build(&arena, &host, &request, &plan, &e), -ENOTSUP,
+               "cannot hide, and says so");
+    request.hide.count = 0;
+    struct plan_host none = host;
+    none.landlock_abi = 0;
+    tap_number(plan_build(&arena, &none, &request, &plan, &e), -ENOTSUP, "needs Landlock");
+    arena_release(&arena);
 }
 
 static void test_long_text(void)
@@ -247,6 +379,9 @@ int main(void)
 {
     test_contents();
     test_home();
+    test_covers();
+    test_network();
+    test_landlock();
     test_long_text();
     test_codec();
     test_refusals();

@@ -68,6 +68,17 @@ int identity_choose(struct launch *l)
     if (!found)
         return err_set(&l->err, -EINVAL, "the plan names no identity");
 
+    if (!l->full) {
+        l->identity.outer_uid = l->identity.inner_uid;
+        l->identity.outer_gid = l->identity.inner_gid;
+        if (l->identity.inner_uid == 0 || (!l->privileged && l->identity.inner_uid != geteuid()))
+            return err_set(&l->err, -EPERM,
+                           "in landlock strength nothing runs as root: run nacre as the owner of "
+                           "the workspace");
+        if (l->privileged && setgroups(0, NULL) < 0)
+            return err_errno(&l->err, -errno, "cannot give up root's groups");
+        return 0;
+    }
     if (!l->privileged) {
         l->identity.outer_uid = geteuid();
         l->identity.outer_gid = getegid();
@@ -115,6 +126,8 @@ int identity_write_maps(struct launch *l, pid_t child)
 int identity_assume(struct launch *l)
 {
     const struct identity *id = &l->identity;
+    if (!l->full && !l->privileged)
+        return 0;
     if (setresgid(id->inner_gid, id->inner_gid, id->inner_gid) < 0 ||
         setresuid(id->inner_uid, id->inner_uid, id->inner_uid) < 0)
         return err_errno(&l->err, -errno, "cannot become the inside's user");

@@ -43,8 +43,10 @@ static int set_limit(struct launch *l, const struct plan_step *step)
         const char *name;
         int resource;
     } limits[] = {
-        {"core", RLIMIT_CORE}, {"cpu", RLIMIT_CPU},     {"fsize", RLIMIT_FSIZE},
-        {"as", RLIMIT_AS},     {"nproc", RLIMIT_NPROC}, {"nofile", RLIMIT_NOFILE},
+        {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
+        {"fsize", RLIMIT_FSIZE},       {"as", RLIMIT_AS},
+        {"nproc", RLIMIT_NPROC},       {"nofile", RLIMIT_NOFILE},
+        {"msgqueue", RLIMIT_MSGQUEUE},
     };
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (strcmp(limits[i].name, step->text) != 0)
@@ -119,16 +121,27 @@ static int prepare_program(struct launch *l, struct program *p)
     return p->path && args ? 0 : err_set(&l->err, -EINVAL, "the plan has no program");
 }
 
-/* Shares init's memory until it executes; writes to it only to report a failure. */
+/*
+ * The last steps, in the process that becomes the program. Init itself has neither Landlock's rules
+ * nor the filter on it: being outside of the one, it gets no signals from the inside.
+ */
+static _Noreturn void become_program(struct launch *l, const struct program *p)
+{
+    setsid();
+    int listener = landlock_restrict(l) < 0 ? -1 : filter_install(l);
+    if (listener >= 0 && handover_send(l, listener) == 0) {
+        execve(p->path, (char *const *)p->argv, (char *const *)p->envp);
+        err_errno(&l->err, -errno, "cannot execute '%s'", p->path);
+    }
+    launch_give_up(l);
+}
+
+/* Shares init's memory until it executes. */
 static pid_t start_program(struct launch *l, const struct program *p)
 {
     pid_t pid = vfork();
-    if (pid == 0) {
-        setsid();
-        execve(p->path, (char *const *)p->argv, (char *const *)p->envp);
-        err_errno(&l->err, -errno, "cannot execute '%s'", p->path);
-        launch_give_up(l);
-    }
+    if (pid == 0)
+        become_program(l, p);
     if (pid < 0)
         err_errno(&l->err, -errno, "cannot start a process");
     return pid;
@@ -208,24 +221,63 @@ static _Noreturn void reap_until(pid_t program)
     }
 }
 
+/* Should the host run out of memory, the inside goes first. */
+static void volunteer(void)
+{
+    FD_CLEANUP int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, "800", 3) < 0)
+        return; /* a wish */
+}
+
+static bool has_own_network(const struct launch *l)
+{
+    for (size_t i = 0; i < l->plan.count; i++) {
+        if (l->plan.steps[i].kind == PLAN_UNSHARE && strcmp(l->plan.steps[i].text, "net") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int build(struct launch *l, struct program *program)
+{
+    int r = identity_assume(l);
+    if (r == 0)
+        r = die_with_guard(l);
+    if (r == 0 && l->full && !l->privileged)
+        r = tree_open_all(l);
+    if (r == 0 && has_own_network(l))
+        r = net_loopback_up(l);
+    if (r == 0)
+        r = build_walls(l);
+    if (r == 0 && l->full)
+        r = root_enter(l);
+    if (r == 0)
+        r = landlock_prepare(l);
+    if (r == 0)
+        r = prepare_program(l, program);
+    return r < 0 ? r : privilege_drop(l);
+}
+
 _Noreturn void init_main(struct launch *l)
 {
     static struct program program;
     if (wait_for_maps(l) < 0)
         _exit(125);
-    if (identity_assume(l) < 0 || die_with_guard(l) < 0 ||
-        (!l->privileged && tree_open_all(l) < 0) || net_loopback_up(l) < 0 || build_walls(l) < 0 ||
-        root_enter(l) < 0 || prepare_program(l, &program) < 0 || privilege_drop(l) < 0 ||
-        filter_install(l) < 0)
+    volunteer();
+    if (build(l, &program) < 0)
         launch_give_up(l);
+    if (!l->full)
+        become_program(l, &program);
     setsid();
     pid_t pid = start_program(l, &program);
     if (pid < 0 || watch_for_end(l) < 0)
         launch_give_up(l);
     /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
     close(WIRE_PLAN_FD);
+    close(WIRE_HELD_FD);
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
+    fd_close(&l->ruleset);
     reap_until(pid);
 }

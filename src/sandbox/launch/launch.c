@@ -1,4 +1,4 @@
-/* The launcher's main program, and the guard that it becomes; see launch.h. */
+/* The launcher's main program; see launch.h. */
 #include "sandbox/launch/launch.h"
 
 #include <errno.h>
@@ -18,9 +18,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/kernel_calls.h"
-
-/* How long init may take to end everything by itself, which tells us what it all used. */
-enum { ASK_MS = 1000 };
 
 static const struct {
     const char *name;
@@ -58,11 +55,11 @@ static int die_with_supervisor(struct launch *l)
     return 0;
 }
 
-/* Leaves standard input, output and error, the control socket and the plan. */
+/* Leaves standard input, output and error, the control socket, the plan and a held mount. */
 static int close_descriptors(struct launch *l)
 {
-    if (kernel_close_range(WIRE_PLAN_FD + 1, ~0U, 0) < 0 ||
-        kernel_close_range(WIRE_CONTROL_FD, WIRE_PLAN_FD, CLOSE_RANGE_CLOEXEC) < 0)
+    if (kernel_close_range(WIRE_HELD_FD + 1, ~0U, 0) < 0 ||
+        kernel_close_range(WIRE_CONTROL_FD, WIRE_HELD_FD, CLOSE_RANGE_CLOEXEC) < 0)
         return err_errno(&l->err, -errno, "cannot close descriptors");
     return 0;
 }
@@ -82,6 +79,36 @@ static int read_plan(struct launch *l)
     return plan_decode(bytes, size, steps, PLAN_STEPS_MAX, &l->plan, &l->err);
 }
 
+/* Strength and budgets. A plan without a strength is none. */
+static int read_frame(struct launch *l)
+{
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } budgets[] = {
+        {"wall_ms", &l->budgets.wall_ms},           {"cpu_ms", &l->budgets.cpu_ms},
+        {"memory_bytes", &l->budgets.memory_bytes}, {"processes", &l->budgets.processes},
+        {"disk_bytes", &l->budgets.disk_bytes},     {"disk_inodes", &l->budgets.disk_inodes},
+    };
+    bool has_strength = false;
+    for (size_t i = 0; i < l->plan.count; i++) {
+        const struct plan_step *step = &l->plan.steps[i];
+        if (step->kind == PLAN_STRENGTH) {
+            l->full = strcmp(step->text, "landlock") != 0;
+            has_strength = true;
+        }
+        if (step->kind != PLAN_BUDGET)
+            continue;
+        size_t n = 0;
+        while (n < sizeof(budgets) / sizeof(budgets[0]) && strcmp(budgets[n].name, step->text) != 0)
+            n++;
+        if (n == sizeof(budgets) / sizeof(budgets[0]))
+            return err_set(&l->err, -EINVAL, "unknown budget '%s'", step->text);
+        *budgets[n].value = step->number[0];
+    }
+    return has_strength ? 0 : err_set(&l->err, -EINVAL, "the plan has no strength");
+}
+
 static int namespace_flags(struct launch *l, uint64_t *ret)
 {
     uint64_t flags = 0;
@@ -99,24 +126,25 @@ static int namespace_flags(struct launch *l, uint64_t *ret)
     }
     /* Without these the rest of this program would act on the host. */
     const uint64_t least = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
-    if ((flags & least) != least)
-        return err_set(&l->err, -EINVAL, "the plan lacks a user, mount or pid namespace");
+    if (l->full ? (flags & least) != least : flags != 0)
+        return err_set(&l->err, -EINVAL, "the plan's namespaces are not those of its strength");
     *ret = flags;
     return 0;
 }
 
 /* Starts init in its namespaces. In the child this does not return. */
-static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd)
+static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd, int *ret_alive)
 {
     uint64_t flags = 0;
     int r = namespace_flags(l, &flags);
     if (r < 0)
         return r;
     int alive[2];
-    if (pipe2(alive, O_CLOEXEC) < 0)
-        return err_errno(&l->err, -errno, "cannot make a pipe");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, alive) < 0)
+        return err_errno(&l->err, -errno, "cannot make a socket");
 
-    l->stage = WIRE_STAGE_NAMESPACES;
+    if (l->full)
+        l->stage = WIRE_STAGE_NAMESPACES;
     int pidfd = -1;
     long pid = syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
     if (pid < 0)
@@ -129,8 +157,9 @@ static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd)
     close(alive[0]);
     *ret_pid = (pid_t)pid;
     *ret_pidfd = pidfd;
+    *ret_alive = alive[1];
 
-    r = identity_write_maps(l, (pid_t)pid);
+    r = l->full ? identity_write_maps(l, (pid_t)pid) : 0;
     if (r < 0)
         return r;
     l->stage = WIRE_STAGE_OTHER;
@@ -138,73 +167,6 @@ static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd)
     if (fd_write_quietly(alive[1], "", 1) != 1)
         return err_set(&l->err, -EPIPE, "process 1 died before it began");
     return 0;
-}
-
-/* What root's guard still holds is only what it needs to kill init. */
-static void shed(struct launch *l)
-{
-    /* The program's descriptors are init's to pass on: a pipe must end when the inside lets go. */
-    kernel_close_range(STDIN_FILENO, STDERR_FILENO, 0);
-    close(WIRE_PLAN_FD);
-    for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
-        fd_close(&l->tree[i]);
-    if (l->privileged)
-        privilege_keep_kill();
-}
-
-/* The time limit; forever when the plan has none. */
-static int milliseconds_left(const struct launch *l, uint64_t start_ms)
-{
-    for (size_t i = 0; i < l->plan.count; i++) {
-        if (l->plan.steps[i].kind != PLAN_TIMEOUT)
-            continue;
-        uint64_t limit = l->plan.steps[i].number[0], gone = clock_monotonic_ms() - start_ms;
-        return gone >= limit ? 0 : limit - gone > INT_MAX ? INT_MAX : (int)(limit - gone);
-    }
-    return -1;
-}
-
-/*
- * L2: waits for init's end, or for the time limit or the supervisor's word to bring it about, and
- * reports it. The limit is kept here, too, since the supervisor may be held up by its own caller.
- */
-static void guard(struct launch *l, pid_t init, int pidfd)
-{
-    shed(l);
-    uint64_t start_ms = clock_monotonic_ms();
-    struct pollfd watched[] = {{.fd = pidfd, .events = POLLIN},
-                               {.fd = WIRE_CONTROL_FD, .events = POLLIN}};
-    bool timed_out = false;
-    enum { NOT_YET, ASKED, KILLED } end = NOT_YET;
-    while (!(watched[0].revents & POLLIN)) {
-        int wait_ms = end == NOT_YET ? milliseconds_left(l, start_ms) : end == ASKED ? ASK_MS : -1;
-        int r = poll(watched, 2, wait_ms);
-        if (r < 0 && errno != EINTR)
-            break;
-        if (end == ASKED && r == 0) {
-            kernel_pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-            end = KILLED;
-        } else if (end == NOT_YET && (r == 0 || watched[1].revents)) {
-            timed_out = r == 0;
-            kernel_pidfd_send_signal(pidfd, WIRE_END_SIGNAL, NULL, 0);
-            watched[1].fd = -1;
-            end = ASKED;
-        }
-    }
-
-    struct rusage usage = {0};
-    int status = 0;
-    while (wait4(init, &status, 0, &usage) < 0 && errno == EINTR)
-        ;
-    struct wire_message message = {
-        .kind = WIRE_GONE,
-        .code = status,
-        .timed_out = timed_out,
-        .cpu_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-                  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
-        .memory_peak_bytes = (uint64_t)usage.ru_maxrss * 1024,
-    };
-    send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
 /*
@@ -221,13 +183,13 @@ static void hand_over_pipes(const struct launch *l)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct launch launch;
     struct launch *l = &launch;
     for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
         l->tree[i] = -1;
-    l->root = l->alive = -1;
+    l->root = l->alive = l->blank_file = l->blank_dir = l->ruleset = -1;
     l->privileged = geteuid() == 0;
 
     /* Everything here is made with the modes that the plan says. */
@@ -235,21 +197,27 @@ int main(void)
     /* A session of our own: the terminal's keys reach the supervisor alone. EPERM: it is one. */
     setsid();
 
-    if (die_with_supervisor(l) < 0 || read_plan(l) < 0 || close_descriptors(l) < 0 ||
-        identity_choose(l) < 0)
+    if (die_with_supervisor(l) < 0)
+        launch_give_up(l);
+    if (argc == 2 && strcmp(argv[1], WIRE_KEEP) == 0)
+        keep_main(l);
+    if (read_plan(l) < 0 || close_descriptors(l) < 0 || read_frame(l) < 0 || identity_choose(l) < 0)
         launch_give_up(l);
 
     /* Root opens what the inside's user could not reach; a user does so from within. */
     if (l->privileged) {
         hand_over_pipes(l);
-        if (tree_open_all(l) < 0)
+        if (l->full && tree_open_all(l) < 0)
             launch_give_up(l);
     }
+    /* Without a process 1 of its own, those whose parents die are to become ours. */
+    if (!l->full)
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 
     pid_t init = -1;
-    int pidfd = -1;
-    if (start_init(l, &init, &pidfd) < 0)
+    int pidfd = -1, alive = -1;
+    if (start_init(l, &init, &pidfd, &alive) < 0)
         launch_give_up(l); /* init dies with us (L1) */
-    guard(l, init, pidfd);
+    guard_main(l, init, pidfd, alive);
     return 0;
 }

@@ -4,15 +4,18 @@
  * afresh for every sandbox, so that nothing of the caller's memory or environment can be found in
  * it.
  *
- * Two processes come of it: the guard, outside, which waits for the supervisor's word and for the
- * end; and init, process 1 inside, which builds the walls, drops every privilege, starts the
- * program and reaps. Invariants, which the tests in tests/escape name:
+ * Two processes come of it: the guard, outside, which keeps the limits and waits for the
+ * supervisor's word and for the end; and init, process 1 inside, which builds the walls, drops
+ * every privilege, starts the program and reaps. In landlock strength there is no inside of its
+ * own: init becomes the program, and the guard reaps. Invariants, which the tests in tests/escape
+ * name:
  *
- *   L1  The guard dies with the supervisor; init dies with the guard; everything dies with init.
+ *   L1  The guard ends with the supervisor; init dies with the guard; everything dies with init.
  *   L2  GONE is sent only after init was reaped, so nothing of the tree runs then.
  *   L3  Any step that fails ends the launch before the program runs.
  *   L4  Init has no capability and cannot be traced when the program starts.
  *   L5  Host uid 0 is never mapped into the sandbox.
+ *   L6  The program starts no process that the guard has not agreed to.
  */
 #ifndef NACRE_SANDBOX_LAUNCH_H
 #define NACRE_SANDBOX_LAUNCH_H
@@ -30,12 +33,21 @@ struct identity {
     gid_t outer_gid, inner_gid;
 };
 
+/* For the whole tree; 0: no limit. */
+struct budgets {
+    uint64_t wall_ms, cpu_ms, memory_bytes, processes, disk_bytes, disk_inodes;
+};
+
 struct launch {
     struct plan plan;
+    bool full;       /* else landlock strength */
     bool privileged; /* started by root: sources are opened, and owners mapped, by root */
     struct identity identity;
-    int alive; /* init's end of a pipe that the guard holds open */
-    int root;  /* the new root, while it is built */
+    struct budgets budgets;
+    int alive;                 /* init's end of a socket whose other end the guard holds open */
+    int root;                  /* the new root, while it is built */
+    int blank_file, blank_dir; /* what covers a hidden path */
+    int ruleset;               /* Landlock's; -1: none */
     enum wire_stage stage;
     int tree[PLAN_STEPS_MAX]; /* the detached mount for each bind step */
     struct err err;
@@ -59,13 +71,35 @@ int net_loopback_up(struct launch *l);
 
 /* privilege.c */
 int privilege_drop(struct launch *l);
-void privilege_keep_kill(void);
+void privilege_shed(const struct launch *l);
 
-/* filter.c: after privilege_drop, which makes it possible without privileges. */
+/* landlock.c: the rules are made first and put on last. */
+int landlock_prepare(struct launch *l);
+int landlock_restrict(struct launch *l);
+
+/* filter.c: after privilege_drop. Returns the listener of what is asked of the guard, or < 0. */
 int filter_install(struct launch *l);
+
+/* handover.c: what the guard needs of the inside, as descriptors. */
+enum { HANDOVER_DISKS = 8 };
+struct handover {
+    int listener;              /* system calls that wait for an answer */
+    int proc;                  /* /proc of the inside */
+    int scratch;               /* a place in the tmpfs of the inside; -1 in landlock strength */
+    int disks[HANDOVER_DISKS]; /* what is written there is counted */
+    size_t disk_count;
+};
+int handover_send(struct launch *l, int listener);
+int handover_receive(int socket, struct handover *ret);
 
 /* init.c: never returns. */
 _Noreturn void init_main(struct launch *l);
+
+/* guard.c: returns when everything is over and told. */
+void guard_main(struct launch *l, pid_t init, int pidfd, int alive);
+
+/* keep.c: never returns. */
+_Noreturn void keep_main(struct launch *l);
 
 /* launch.c: what the supervisor is told; launch_give_up tells why and ends the process (L3). */
 void launch_report(enum wire_kind kind, const struct launch *l, int code);

@@ -48,8 +48,14 @@ int privilege_drop(struct launch *l)
     return 0;
 }
 
-/* For root's guard: more would only be more to lose. Without the call it keeps what it has. */
-void privilege_keep_kill(void)
+/*
+ * For root's guard: it kills, and counts what the inside has written; more would only be more to
+ * lose. The inside's user stays at hand as the saved one, for what is made in its name.
+ */
+void privilege_shed(const struct launch *l)
 {
-    set_capabilities(1U << CAP_KILL);
+    if (setresgid((gid_t)-1, (gid_t)-1, l->identity.outer_gid) < 0 ||
+        setresuid((uid_t)-1, (uid_t)-1, l->identity.outer_uid) < 0)
+        return; /* then files in memory are refused, and no more */
+    set_capabilities(1U << CAP_KILL | 1U << CAP_DAC_READ_SEARCH);
 }

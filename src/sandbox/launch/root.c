@@ -38,6 +38,31 @@ static int make_mount(struct launch *l, const char *type, const char *const opti
     return mount < 0 ? err_errno(&l->err, -errno, "cannot mount a %s", type) : mount;
 }
 
+/*
+ * What hidden paths are covered with: an empty file and an empty directory that nobody may open.
+ * They lie where /proc will be mounted, so that they have no path of their own in the end.
+ */
+static int make_blanks(struct launch *l)
+{
+    FD_CLEANUP int dir = -1;
+    if (mkdirat(l->root, "proc", 0555) < 0 || mkdirat(l->root, "proc/blank", 0700) < 0 ||
+        mkdirat(l->root, "proc/blank/dir", 0) < 0 ||
+        mknodat(l->root, "proc/blank/file", S_IFREG, 0) < 0)
+        return err_errno(&l->err, -errno, "cannot make what covers hidden files");
+    FD_CLEANUP int tree =
+        kernel_open_tree(l->root, "proc/blank", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC};
+    if (tree < 0 || kernel_mount_setattr(tree, "", AT_EMPTY_PATH, &read_only) < 0 ||
+        kernel_move_mount(tree, "", l->root, "proc/blank", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return err_errno(&l->err, -errno, "cannot close what covers hidden files");
+    dir = openat(l->root, "proc/blank", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    l->blank_dir = openat(dir, "dir", O_PATH | O_CLOEXEC);
+    l->blank_file = openat(dir, "file", O_PATH | O_CLOEXEC);
+    if (l->blank_dir < 0 || l->blank_file < 0)
+        return err_errno(&l->err, -errno, "cannot open what covers hidden files");
+    return 0;
+}
+
 static int make_root(struct launch *l, const struct plan_step *step)
 {
     char size[32], inodes[32];
@@ -51,7 +76,7 @@ static int make_root(struct launch *l, const struct plan_step *step)
     l->root = root;
     if (kernel_move_mount(root, "", AT_FDCWD, STAGING, MOVE_MOUNT_F_EMPTY_PATH) < 0)
         return err_errno(&l->err, -errno, "cannot place the new root");
-    return 0;
+    return make_blanks(l);
 }
 
 /* --- paths below the new root ------------------------------------------------------------- */
@@ -70,9 +95,11 @@ static int next_component(const char **path, char name[static NAME_MAX + 1])
     return 0;
 }
 
-/* Opens the directory that holds the last component of `path`, making what is missing. */
-static int open_parent(struct launch *l, const char *path, char ret_name[static NAME_MAX + 1])
+/* Opens the directory that holds the last component of the step's path, making what is missing. */
+static int open_parent(struct launch *l, const struct plan_step *step,
+                       char ret_name[static NAME_MAX + 1])
 {
+    const char *path = step->path;
     FD_CLEANUP int dir = fcntl(l->root, F_DUPFD_CLOEXEC, 0);
     int r = dir < 0 ? -errno : next_component(&path, ret_name);
     while (r == 0) {
@@ -82,7 +109,7 @@ static int open_parent(struct launch *l, const char *path, char ret_name[static 
             break;
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
         int below = openat(dir, ret_name, flags);
-        if (below < 0 && errno == ENOENT) {
+        if (below < 0 && errno == ENOENT && !(step->flags & PLAN_IF_THERE)) {
             if (mkdirat(dir, ret_name, 0755) < 0)
                 return -errno;
             below = openat(dir, ret_name, flags);
@@ -100,7 +127,7 @@ static int open_parent(struct launch *l, const char *path, char ret_name[static 
 static int open_place(struct launch *l, const struct plan_step *step, bool directory, unsigned mode)
 {
     char name[NAME_MAX + 1];
-    FD_CLEANUP int parent = open_parent(l, step->path, name);
+    FD_CLEANUP int parent = open_parent(l, step, name);
     if (parent < 0)
         return parent;
     int place = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -151,7 +178,7 @@ static int make_dir(struct launch *l, const struct plan_step *step)
 static int make_file(struct launch *l, const struct plan_step *step)
 {
     char name[NAME_MAX + 1];
-    FD_CLEANUP int parent = open_parent(l, step->path, name);
+    FD_CLEANUP int parent = open_parent(l, step, name);
     FD_CLEANUP int file = parent < 0 ? parent
                                      : openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                                               (mode_t)step->number[0]);
@@ -164,7 +191,7 @@ static int make_file(struct launch *l, const struct plan_step *step)
 static int make_link(struct launch *l, const struct plan_step *step)
 {
     char name[NAME_MAX + 1];
-    FD_CLEANUP int parent = open_parent(l, step->path, name);
+    FD_CLEANUP int parent = open_parent(l, step, name);
     int r = parent < 0 ? parent : symlinkat(step->text, parent, name) < 0 ? -errno : 0;
     return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
 }
@@ -190,6 +217,44 @@ static int make_bind(struct launch *l, const struct plan_step *step)
     return r;
 }
 
+/* A second mount of the same place: the kernel moves and removes no place that is one. */
+static int make_pin(struct launch *l, const struct plan_step *step)
+{
+    FD_CLEANUP int place = open_place(l, step, false, 0);
+    if (place == -ENOENT)
+        return 0;
+    FD_CLEANUP int tree =
+        place < 0
+            ? place
+            : kernel_open_tree(place, "",
+                               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+    if (tree < 0)
+        return err_errno(&l->err, place < 0 ? place : -errno, "cannot protect '%s'", step->path);
+    const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+    if (step->flags & PLAN_READ_ONLY &&
+        kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only) < 0)
+        return err_errno(&l->err, -errno, "cannot protect '%s'", step->path);
+    return place_mount(l, step, tree);
+}
+
+static int make_hidden(struct launch *l, const struct plan_step *step)
+{
+    struct stat st;
+    FD_CLEANUP int place = open_place(l, step, false, 0);
+    if (place == -ENOENT)
+        return 0;
+    if (place < 0 || fstat(place, &st) < 0)
+        return err_errno(&l->err, place < 0 ? place : -errno, "cannot hide '%s'", step->path);
+    FD_CLEANUP int tree = kernel_open_tree(S_ISDIR(st.st_mode) ? l->blank_dir : l->blank_file, "",
+                                           OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    if (tree < 0)
+        return err_errno(&l->err, -errno, "cannot hide '%s'", step->path);
+    if (kernel_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
+        0)
+        return err_errno(&l->err, -errno, "cannot hide '%s'", step->path);
+    return 0;
+}
+
 static int make_proc(struct launch *l, const struct plan_step *step)
 {
     l->stage = WIRE_STAGE_PROC;
@@ -212,9 +277,10 @@ static int make_devpts(struct launch *l, const struct plan_step *step)
 int root_apply(struct launch *l, size_t index)
 {
     static int (*const make[PLAN_KINDS])(struct launch * l, const struct plan_step *step) = {
-        [PLAN_ROOT] = make_root, [PLAN_DIR] = make_dir,         [PLAN_FILE] = make_file,
-        [PLAN_LINK] = make_link, [PLAN_SCRATCH] = make_scratch, [PLAN_BIND] = make_bind,
-        [PLAN_PROC] = make_proc, [PLAN_DEVPTS] = make_devpts,
+        [PLAN_ROOT] = make_root,   [PLAN_DIR] = make_dir,         [PLAN_FILE] = make_file,
+        [PLAN_LINK] = make_link,   [PLAN_SCRATCH] = make_scratch, [PLAN_BIND] = make_bind,
+        [PLAN_PROC] = make_proc,   [PLAN_DEVPTS] = make_devpts,   [PLAN_PIN] = make_pin,
+        [PLAN_HIDE] = make_hidden,
     };
     const struct plan_step *step = &l->plan.steps[index];
     if (!make[step->kind])
@@ -234,5 +300,7 @@ int root_enter(struct launch *l)
         kernel_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
         return err_errno(&l->err, -errno, "cannot enter the new root");
     fd_close(&l->root);
+    fd_close(&l->blank_file);
+    fd_close(&l->blank_dir);
     return 0;
 }

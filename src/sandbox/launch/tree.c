@@ -21,9 +21,11 @@ static int check_same(struct launch *l, const struct plan_step *step, const stru
 
 static int open_source(struct launch *l, const struct plan_step *step)
 {
-    FD_CLEANUP int tree =
-        kernel_open_tree(AT_FDCWD, step->text,
-                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+    FD_CLEANUP int tree = step->flags & PLAN_HELD
+                              ? fcntl(WIRE_HELD_FD, F_DUPFD_CLOEXEC, 0)
+                              : kernel_open_tree(AT_FDCWD, step->text,
+                                                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+                                                     AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
     struct stat st;
     if (tree < 0 || fstat(tree, &st) < 0)
         return err_errno(&l->err, -errno, "cannot show '%s'", step->text);

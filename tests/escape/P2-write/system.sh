@@ -27,7 +27,7 @@ is 'and on the host nothing was' "$(ls -d /usr/nacre-test* /etc/nacre-test* /usr
 nacre run 'while read -r _ _ _ _ at options _; do case ",$options," in *,rw,*) echo "$at" ;; esac; done < /proc/self/mountinfo'
 for at in $out; do
     case $at in
-    "$PWD" | /tmp | /var/tmp | /run | /home/agent | /dev/shm | /dev/pts | /dev/null | /dev/zero | /dev/full | /dev/random | /dev/urandom | /dev/tty) ;;
+    "$PWD" | /tmp | /var/tmp | /run | "$HOME" | /dev/shm | /dev/pts | /dev/null | /dev/zero | /dev/full | /dev/random | /dev/urandom | /dev/tty) ;;
     *) not_ok 'a mount that should be read-only' "$at" ;;
     esac
 done

@@ -1,0 +1,400 @@
+/* From policy and surroundings to the request for a plan; see box.h. */
+#include "engine/box.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+
+/* From the caller's environment, if set: how to speak, never what to load or whom to trust. */
+static const char *const passed[] = {"TERM", "COLORTERM", "NO_COLOR", "TZ", "CI"};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+void note(struct notes *notes, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    const char *copy = notes ? arena_copy(notes->arena, text, strlen(text)) : NULL;
+    if (copy && notes->count < COUNT(notes->items))
+        notes->items[notes->count++] = copy;
+}
+
+/* --- variables ------------------------------------------------------------------------------ */
+
+static const char *find_variable(const char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
+            return *environment;
+    }
+    return NULL;
+}
+
+const char *box_variable(const char *const *environment, const char *name)
+{
+    const char *found = find_variable(environment, name);
+    return found ? found + strlen(name) + 1 : NULL;
+}
+
+static int find_variables(struct arena *arena, const struct policy *policy,
+                          const char *const *environment, struct box *box)
+{
+    const struct toolchains *tools = &box->toolchains;
+    size_t max =
+        COUNT(passed) + policy->env_pass.count + tools->variable_count + policy->env_set.count;
+    const char **all = arena_alloc_array(arena, max, sizeof(*all));
+    size_t count = 0;
+    if (!all)
+        return -ENOMEM;
+    for (size_t i = 0; i < tools->variable_count; i++)
+        all[count++] = tools->variables[i];
+    for (size_t i = 0; i < COUNT(passed) + policy->env_pass.count; i++) {
+        const char *name =
+            i < COUNT(passed) ? passed[i] : policy->env_pass.items[i - COUNT(passed)].text;
+        const char *variable = find_variable(environment, name);
+        if (variable)
+            all[count++] = arena_copy(arena, variable, strlen(variable));
+    }
+    for (size_t i = 0; i < policy->env_set.count; i++)
+        all[count++] = policy->env_set.items[i].text;
+    box->variables = (struct plan_texts){.items = all, .count = count};
+    return arena->failed ? -ENOMEM : 0;
+}
+
+int box_look(struct arena *arena, const struct policy *policy, const struct workspace *workspace,
+             const char *home, const char *const *environment, struct box *ret, struct err *e)
+{
+    int r = toolchains_find(arena, policy->toolchains, home, workspace->root, environment,
+                            &ret->toolchains, e);
+    if (r == 0 && find_variables(arena, policy, environment, ret) < 0)
+        r = err_set(e, -ENOMEM, "out of memory");
+    return r;
+}
+
+/* --- paths ---------------------------------------------------------------------------------- */
+
+/* What the request is put together from. */
+struct maker {
+    struct arena *arena;
+    const struct policy *policy;
+    const struct workspace *workspace;
+    const char *home;
+    struct notes *notes;
+    struct plan_request *request;
+    struct err *e;
+};
+
+/* A path of the policy's, absolute; NULL: it is below a home that nobody has. */
+static const char *absolute(const struct maker *m, const char *text)
+{
+    if (text[0] == '/')
+        return text;
+    if (text[0] == '~' && (text[1] == '/' || text[1] == '\0'))
+        return m->home ? arena_format(m->arena, "%s%s", m->home, text + 1) : NULL;
+    return arena_format(m->arena, "%s/%s", m->workspace->root, text);
+}
+
+static int fail_path(const struct maker *m, const char *key, const struct policy_text *text,
+                     int code, const char *why)
+{
+    if (!why)
+        return err_errno(m->e, code, "paths.%s: '%s'", key, text->text);
+    return err_set(m->e, code, "paths.%s: '%s' %s", key, text->text, why);
+}
+
+static bool is_below_any(const char *path, const char *const *roots)
+{
+    for (; *roots; roots++) {
+        if (path_is_below(path, *roots))
+            return true;
+    }
+    return false;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    return strcmp(((const struct plan_place *)a)->path, ((const struct plan_place *)b)->path);
+}
+
+/* One listed path, and, where it is written with a link in it, the link. */
+static int add_listed(const struct maker *m, const char *key, const struct policy_text *text,
+                      bool writable, struct plan_place *list, size_t *count)
+{
+    static const char *const never[] = {"/proc", "/dev", NULL};
+    char real[PATH_MAX];
+    struct stat st;
+    const char *path = absolute(m, text->text);
+    if (!path)
+        return m->arena->failed ? -ENOMEM : 0;
+    if (!realpath(path, real) || stat(real, &st) < 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return fail_path(m, key, text, -errno, NULL);
+        note(m->notes, "paths.%s: '%s' is not there, and so is not shown", key, text->text);
+        return 0;
+    }
+    if (strcmp(real, "/") == 0 || is_below_any(real, never))
+        return fail_path(m, key, text, -EINVAL, "cannot be shown: it is the whole system's");
+    struct err why;
+    if (writable && plan_check_workspace(real, &why) < 0)
+        return fail_path(m, key, text, -EINVAL, "is the system's, and cannot be written to");
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return fail_path(m, key, text, -EINVAL, "is neither a directory nor an ordinary file");
+    list[(*count)++] =
+        (struct plan_place){arena_copy(m->arena, real, strlen(real)), st.st_dev, st.st_ino, NULL};
+    if (strcmp(real, path) != 0 && !path_is_below(path, m->workspace->root))
+        list[(*count)++] =
+            (struct plan_place){path, 0, 0, arena_copy(m->arena, real, strlen(real))};
+    return 0;
+}
+
+/* Paths that the policy's files or the call list; what is built in, every box has. */
+static int list_places(const struct maker *m, const char *key, const struct policy_texts *texts,
+                       bool writable, struct plan_place *list, size_t *count)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        if (texts->items[i].origin.layer == LAYER_BUILTIN)
+            continue;
+        int r = add_listed(m, key, &texts->items[i], writable, list, count);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Sorted, and each path once. */
+static struct plan_places finish_places(struct plan_place *list, size_t count)
+{
+    size_t kept = 0;
+    qsort(list, count, sizeof(*list), compare_places);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || strcmp(list[kept - 1].path, list[i].path) != 0)
+            list[kept++] = list[i];
+    }
+    return (struct plan_places){list, kept};
+}
+
+static int add_place(const struct maker *m, const char *path, struct plan_place *list,
+                     size_t *count)
+{
+    struct stat st;
+    if (stat(path, &st) == 0)
+        list[(*count)++] = (struct plan_place){path, st.st_dev, st.st_ino, NULL};
+    return m->arena->failed ? -ENOMEM : 0;
+}
+
+static int fill_read(const struct maker *m, const struct toolchains *tools)
+{
+    size_t max = 2 * m->policy->read.count + tools->shown_count + tools->link_count, count = 0;
+    struct plan_place *list = arena_alloc_array(m->arena, max + 1, sizeof(*list));
+    if (!list)
+        return err_set(m->e, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < tools->shown_count; i++)
+        add_place(m, tools->shown[i], list, &count);
+    for (size_t i = 0; i < tools->link_count; i++)
+        list[count++] = (struct plan_place){tools->links[i].path, 0, 0, tools->links[i].target};
+    int r = list_places(m, "read", &m->policy->read, false, list, &count);
+    m->request->read = finish_places(list, count);
+    return r;
+}
+
+/* The repository of a worktree is written to by every commit; its hooks and settings are not. */
+static int fill_write(const struct maker *m, const struct git_worktree *tree)
+{
+    size_t max = 2 * m->policy->write.count + 1, count = 0;
+    struct plan_place *list = arena_alloc_array(m->arena, max, sizeof(*list));
+    if (!list)
+        return err_set(m->e, -ENOMEM, "out of memory");
+    if (tree->common)
+        list[count++] =
+            (struct plan_place){tree->common, tree->common_device, tree->common_inode, NULL};
+    int r = list_places(m, "write", &m->policy->write, true, list, &count);
+    m->request->write = finish_places(list, count);
+    return r;
+}
+
+/* --- what is covered ------------------------------------------------------------------------ */
+
+/* Everything that is shown beside the system, for what is hidden or protected to lie in. */
+static const char *const *shown_roots(const struct maker *m, bool writable)
+{
+    const struct plan_places *read = &m->request->read, *write = &m->request->write;
+    const char **roots =
+        arena_alloc_array(m->arena, read->count + write->count + 2, sizeof(*roots));
+    size_t count = 0;
+    if (!roots)
+        return NULL;
+    if (!m->workspace->in_memory)
+        roots[count++] = m->workspace->root;
+    for (size_t i = 0; i < write->count; i++) {
+        if (!write->items[i].target)
+            roots[count++] = write->items[i].path;
+    }
+    for (size_t i = 0; !writable && i < read->count; i++) {
+        if (!read->items[i].target)
+            roots[count++] = read->items[i].path;
+    }
+    roots[count] = NULL;
+    return roots;
+}
+
+static size_t count_roots(const char *const *roots)
+{
+    size_t count = 0;
+    while (roots[count])
+        count++;
+    return count;
+}
+
+/* Resolves a path that is to be covered; a link leads to what it covers. 0: there is nothing. */
+static int add_covered(const struct maker *m, const char *key, const struct policy_text *text,
+                       const char *const *roots, const char **list, size_t *count)
+{
+    char real[PATH_MAX];
+    const char *path = absolute(m, text->text);
+    if (!path)
+        return m->arena->failed ? err_set(m->e, -ENOMEM, "out of memory") : 0;
+    if (!realpath(path, real))
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG
+                   ? 0
+                   : fail_path(m, key, text, -errno, NULL);
+    if (is_below_any(real, roots)) {
+        for (size_t i = 0; roots[i]; i++) {
+            if (strcmp(real, roots[i]) == 0 && strcmp(key, "hide") == 0)
+                return fail_path(m, key, text, -EINVAL, "is listed to be shown, too");
+        }
+        list[(*count)++] = arena_copy(m->arena, real, strlen(real));
+    }
+    return 0;
+}
+
+static int fill_covered(const struct maker *m, const char *key, const struct policy_texts *texts,
+                        const char *const *roots, const char *const *more, size_t more_count,
+                        struct plan_texts *ret)
+{
+    const char **list = arena_alloc_array(m->arena, texts->count + more_count + 1, sizeof(*list));
+    size_t count = 0;
+    int r = list ? 0 : err_set(m->e, -ENOMEM, "out of memory");
+    for (size_t i = 0; r == 0 && i < texts->count; i++) {
+        /* Without mounts nothing can be covered: what nobody asked for is said to be lost. */
+        if (m->request->strength == PLAN_LANDLOCK_ONLY &&
+            texts->items[i].origin.layer == LAYER_BUILTIN)
+            continue;
+        r = add_covered(m, key, &texts->items[i], roots, list, &count);
+    }
+    for (size_t i = 0; r == 0 && i < more_count; i++)
+        list[count++] = more[i];
+    *ret = (struct plan_texts){list, count};
+    return r;
+}
+
+/* Hooks and settings of a worktree's repository run outside, later. */
+static size_t guard_repository(const struct maker *m, const struct git_worktree *tree,
+                               const char *ret[static 2])
+{
+    static const char *const parts[] = {"hooks", "config"};
+    size_t count = 0;
+    for (size_t i = 0; tree->common && m->request->strength == PLAN_FULL && i < COUNT(parts); i++) {
+        struct stat st;
+        const char *path = arena_format(m->arena, "%s/%s", tree->common, parts[i]);
+        if (path && lstat(path, &st) == 0 && !S_ISLNK(st.st_mode))
+            ret[count++] = path;
+    }
+    return count;
+}
+
+static int fill_covers(const struct maker *m, const struct git_worktree *tree)
+{
+    const char *const *shown = shown_roots(m, false), *const *writable = shown_roots(m, true);
+    const char *const *sockets = NULL, *guarded[2];
+    size_t socket_count = 0;
+    if (!shown || !writable)
+        return err_set(m->e, -ENOMEM, "out of memory");
+    /* Landlock strength has no Unix sockets at all. */
+    int r =
+        m->request->strength == PLAN_FULL
+            ? host_sockets_find(m->arena, shown, count_roots(shown), &sockets, &socket_count, m->e)
+            : 0;
+    if (r < 0)
+        return r;
+    if (r > 0)
+        note(m->notes, "there are too many files to find every Unix socket of the host among them");
+    r = fill_covered(m, "hide", &m->policy->hide, shown, sockets, socket_count, &m->request->hide);
+    size_t guarded_count = guard_repository(m, tree, guarded);
+    if (r == 0)
+        r = fill_covered(m, "protect", &m->policy->protect, writable, guarded, guarded_count,
+                         &m->request->protect);
+    return r;
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static int fill_git(const struct maker *m, const char *const *environment)
+{
+    struct git_identity identity = {0};
+    int r = git_identity_read(m->arena, m->home, environment, &identity);
+    if (r == 0)
+        r = git_identity_write(m->arena, &identity, &m->request->git_config);
+    return r < 0 ? err_set(m->e, -ENOMEM, "out of memory") : 0;
+}
+
+static void fill_network(const struct maker *m)
+{
+    char real[PATH_MAX];
+    if (m->policy->network != NETWORK_ON)
+        return;
+    m->request->network = true;
+    note(m->notes, "network: on shares the host's network, its local services included");
+    if (realpath("/etc/resolv.conf", real))
+        m->request->resolv_conf = arena_copy(m->arena, real, strlen(real));
+}
+
+int box_request(struct arena *arena, const struct box *box, const struct policy *policy,
+                const struct workspace *workspace, const char *home, const char *const *environment,
+                enum plan_strength strength, struct plan_request *ret, struct notes *notes,
+                struct err *e)
+{
+    *ret = (struct plan_request){
+        .strength = strength,
+        .workspace = {workspace->root, workspace->device, workspace->inode, NULL},
+        .workspace_read_only = policy->workspace_read_only,
+        .workspace_held = workspace->in_memory,
+        .cwd = workspace->cwd,
+        .home = home,
+        .uid = workspace->uid,
+        .gid = workspace->gid,
+        .search_path = box->toolchains.path,
+        .variables = box->variables,
+        .limits =
+            {
+                .cpu_ms = policy->limits.cpu_ms,
+                .memory_bytes = policy->limits.memory_bytes,
+                .processes = policy->limits.processes,
+                .files = policy->limits.files,
+                .disk_bytes = policy->limits.disk_bytes,
+            },
+    };
+    const struct maker m = {arena, policy, workspace, home, notes, ret, e};
+    struct git_worktree tree = {0};
+    if (!workspace->in_memory && git_worktree_find(arena, workspace->root, home, &tree) < 0)
+        return err_set(e, -ENOMEM, "out of memory");
+    int r = fill_read(&m, &box->toolchains);
+    if (r == 0)
+        r = fill_write(&m, &tree);
+    if (r == 0)
+        r = fill_covers(&m, &tree);
+    if (r == 0)
+        r = fill_git(&m, environment);
+    fill_network(&m);
+    return r == 0 && arena->failed ? err_set(e, -ENOMEM, "out of memory") : r;
+}

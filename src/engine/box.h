@@ -1,0 +1,57 @@
+/*
+ * What a box is to have, before it is a plan: the policy's paths, limits and variables, resolved
+ * against the file system, with what the caller's surroundings add to them.
+ */
+#ifndef NACRE_ENGINE_BOX_H
+#define NACRE_ENGINE_BOX_H
+
+#include "engine/surroundings.h"
+#include "nacre.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+/* The directories of one run, canonical. */
+struct workspace {
+    const char *root;
+    const char *cwd; /* the root or below it */
+    uint64_t device, inode;
+    uint32_t uid, gid; /* its owner */
+    bool is_home;      /* it is, or holds, the caller's home directory */
+    bool in_memory;    /* no path of the host is behind it */
+};
+
+/* Where a workspace in memory lies inside. */
+#define WORKSPACE_IN_MEMORY   ":memory:"
+#define WORKSPACE_MEMORY_PATH "/workspace"
+
+/* What is found once for a setting, and looked at by the verdict as well as by the plan. */
+struct box {
+    struct toolchains toolchains;
+    struct plan_texts variables; /* NAME=VALUE, besides what every box has */
+};
+
+/* Things worth a warning; those past the end are left out. */
+struct notes {
+    struct arena *arena;
+    const char *items[16];
+    size_t count;
+};
+__attribute__((format(printf, 2, 3))) void note(struct notes *notes, const char *format, ...);
+
+/* `home` is canonical or NULL. */
+int box_look(struct arena *arena, const struct policy *policy, const struct workspace *workspace,
+             const char *home, const char *const *environment, struct box *ret, struct err *e);
+
+/*
+ * The request for a plan, but for the text and what the call itself asks for. -EINVAL or -EPERM
+ * with the reason where a listed path cannot be had.
+ */
+int box_request(struct arena *arena, const struct box *box, const struct policy *policy,
+                const struct workspace *workspace, const char *home, const char *const *environment,
+                enum plan_strength strength, struct plan_request *ret, struct notes *notes,
+                struct err *e);
+
+/* The value of a variable in an environment, which may be NULL; NULL: it has none. */
+const char *box_variable(const char *const *environment, const char *name);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * Control groups: a harder wall for memory and an exact account of CPU time, where they can be had
+ * without asking anybody: version 2 where a part of the tree is ours to divide (systemd delegates
+ * it to a user's session), version 1 for root.
+ *
+ * Moving a process into a group can take the kernel many milliseconds, so a short run is never
+ * moved: it is watched, as everybody is, and moved when it has lasted a while.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/launch/guard.h"
+
+enum { GROUPS = 3, ROUNDS = 16, THREADS_A_PROCESS = 32, THREADS_LEAST = 512 };
+
+#define PREFIX "nacre-"
+
+/* The hierarchies of version 1 that we use, in the order of `dirs`. */
+static const char *const controllers[GROUPS] = {"memory", "pids", "cpuacct"};
+
+static bool write_file(int dir, const char *name, const char *text)
+{
+    FD_CLEANUP int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+    size_t len = strlen(text);
+    return fd >= 0 && write(fd, text, len) == (ssize_t)len;
+}
+
+static bool write_number(int dir, const char *name, uint64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    return write_file(dir, name, text);
+}
+
+static size_t read_file(int dir, const char *name, char *ret, size_t size)
+{
+    FD_CLEANUP int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
+    ret[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += len) {
+        bool starts = at == list || strchr(" ,:", at[-1]);
+        if (starts && (strchr(" ,:\n", at[len]) != NULL))
+            return true;
+    }
+    return false;
+}
+
+/* --- where our own group is ---------------------------------------------------------------- */
+
+/* Our path in a hierarchy, from /proc/self/cgroup: "N:CONTROLLERS:PATH". Empty for version 2. */
+static bool own_path(const char *controller, char ret[static PATH_MAX])
+{
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    char line[PATH_MAX + 64];
+    bool found = false;
+    while (f && !found && fgets(line, sizeof(line), f)) {
+        char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        list++;
+        path[strcspn(path, "\n")] = '\0';
+        found = controller[0] ? has_word(list, controller) : list[0] == '\0';
+        if (found)
+            snprintf(ret, PATH_MAX, "%s", path);
+    }
+    if (f)
+        fclose(f);
+    /* A path that climbs lies outside of what this namespace shows. */
+    return found && ret[0] == '/' && !strstr(ret, "/..");
+}
+
+static int open_dir(const char *mount, const char *path)
+{
+    char full[PATH_MAX + 64];
+    snprintf(full, sizeof(full), "%s%s", mount, path);
+    return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Version 2: the nearest group above ours that hands memory on to its children, and is ours. */
+static int open_parent_v2(void)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    char path[PATH_MAX], handed[256];
+    struct statfs fs;
+    if (!own_path("", path))
+        return -1;
+    for (size_t m = 0; m < sizeof(mounts) / sizeof(mounts[0]); m++) {
+        if (statfs(mounts[m], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+            continue;
+        for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+            *slash = '\0';
+            FD_CLEANUP int dir = open_dir(mounts[m], path[0] ? path : "/");
+            if (dir < 0)
+                continue;
+            read_file(dir, "cgroup.subtree_control", handed, sizeof(handed));
+            if (has_word(handed, "memory") && faccessat(dir, "cgroup.procs", W_OK, 0) == 0 &&
+                faccessat(dir, ".", W_OK, 0) == 0)
+                return fd_steal(&dir);
+        }
+    }
+    return -1;
+}
+
+static int open_parent_v1(const char *controller)
+{
+    char path[PATH_MAX], mount[64];
+    if (!own_path(controller, path))
+        return -1;
+    snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%s", controller);
+    FD_CLEANUP int dir = open_dir(mount, path);
+    return dir >= 0 && faccessat(dir, ".", W_OK, AT_EACCESS) == 0 ? fd_steal(&dir) : -1;
+}
+
+/* --- a group of our own -------------------------------------------------------------------- */
+
+static int make_group(int parent, const char *name)
+{
+    if (parent < 0 || mkdirat(parent, name, 0755) < 0)
+        return -1;
+    int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        unlinkat(parent, name, AT_REMOVEDIR);
+    return dir;
+}
+
+static bool make_v2(struct cgroup *g, const struct budgets *budgets)
+{
+    g->parents[0] = open_parent_v2();
+    g->dirs[0] = make_group(g->parents[0], g->name);
+    if (g->dirs[0] < 0)
+        return false;
+    g->means = WIRE_BY_CGROUP_V2;
+    write_file(g->dirs[0], "memory.swap.max", "0"); /* not there without swap */
+    if (budgets->processes)
+        write_number(g->dirs[0], "pids.max",
+                     budgets->processes * THREADS_A_PROCESS + THREADS_LEAST);
+    return !budgets->memory_bytes || write_number(g->dirs[0], "memory.max", budgets->memory_bytes);
+}
+
+static bool make_v1(struct cgroup *g, const struct budgets *budgets)
+{
+    for (size_t i = 0; i < GROUPS; i++) {
+        g->parents[i] = open_parent_v1(controllers[i]);
+        g->dirs[i] = make_group(g->parents[i], g->name);
+    }
+    if (g->dirs[0] < 0)
+        return false;
+    g->means = WIRE_BY_CGROUP_V1;
+    if (g->dirs[1] >= 0 && budgets->processes)
+        write_number(g->dirs[1], "pids.max",
+                     budgets->processes * THREADS_A_PROCESS + THREADS_LEAST);
+    return !budgets->memory_bytes ||
+           write_number(g->dirs[0], "memory.limit_in_bytes", budgets->memory_bytes);
+}
+
+/* Those who are born while we look are born where their parents are: look until nobody is new. */
+static void move_all(const struct cgroup *g, pid_t init)
+{
+    struct census *c = malloc(sizeof(*c));
+    if (!c)
+        return;
+    *c = (struct census){.proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .root = init};
+    size_t moved = 0;
+    for (int round = 0; c->proc >= 0 && round < ROUNDS; round++) {
+        size_t count = census_take(c);
+        if (round && count <= moved)
+            break;
+        moved = count;
+        for (size_t i = 0; i < c->count; i++) {
+            for (size_t k = 0; k < GROUPS; k++) {
+                if (g->dirs[k] >= 0)
+                    write_number(g->dirs[k], "cgroup.procs", (uint64_t)c->pids[i]);
+            }
+        }
+    }
+    fd_close(&c->proc);
+    free(c);
+}
+
+void cgroup_join(struct cgroup *g, const struct budgets *budgets, pid_t init)
+{
+    snprintf(g->name, sizeof(g->name), PREFIX "%d", (int)getpid());
+    if (!make_v2(g, budgets)) {
+        cgroup_leave(g);
+        if (!make_v1(g, budgets)) {
+            cgroup_leave(g);
+            return;
+        }
+    }
+    move_all(g, init);
+}
+
+bool cgroup_ran_out(const struct cgroup *g)
+{
+    char text[1024];
+    const char *file = g->means == WIRE_BY_CGROUP_V2 ? "memory.events" : "memory.oom_control";
+    if (g->dirs[0] < 0 || !read_file(g->dirs[0], file, text, sizeof(text)))
+        return false;
+    const char *line = strstr(text, "oom_kill ");
+    return line && strtoull(line + strlen("oom_kill "), NULL, 10) > 0;
+}
+
+void cgroup_leave(struct cgroup *g)
+{
+    for (size_t i = 0; i < GROUPS; i++) {
+        if (g->dirs[i] >= 0)
+            unlinkat(g->parents[i], g->name, AT_REMOVEDIR);
+        fd_close(&g->dirs[i]);
+        fd_close(&g->parents[i]);
+    }
+    g->means = WIRE_BY_WATCHING;
+}
+
+/* A guard's number is in its group's name. One that lives among other numbers is not empty. */
+static void sweep_below(int parent)
+{
+    DIR *stream = parent < 0 ? NULL : fdopendir(parent);
+    const struct dirent *entry;
+    while (stream && (entry = readdir(stream))) {
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        long pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
+        if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+            unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+    }
+    if (stream)
+        closedir(stream);
+    else if (parent >= 0)
+        close(parent);
+}
+
+void cgroup_sweep(void)
+{
+    sweep_below(open_parent_v2());
+    for (size_t i = 0; i < GROUPS; i++)
+        sweep_below(open_parent_v1(controllers[i]));
+}

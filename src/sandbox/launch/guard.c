@@ -1,0 +1,302 @@
+/*
+ * The guard: outlives everything inside, keeps the limits, and tells the end. The limits are kept
+ * here, and not by the supervisor, which may be held up by its own caller.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "sandbox/kernel_calls.h"
+#include "sandbox/launch/guard.h"
+
+enum {
+    ASK_MS = 1000, /* how long init may take to end everything, which tells us what was used */
+    FIRST_MS = 8,  /* before this nobody is looked at */
+    JOIN_MS = 100, /* after this a control group is worth its time */
+    DISK_MS = 20,  /* between two looks at the free space */
+};
+
+enum { RETRY_MS = 2 }; /* between two looks for room for a process */
+
+enum phase { RUNNING, ASKED, KILLED };
+
+struct guard {
+    struct launch *launch;
+    pid_t init;
+    int pidfd, alive;
+    uint64_t start_ms, asked_ms, disk_ms;
+    enum phase phase;
+    enum wire_limit limit;
+    enum wire_means means;
+    bool joined;
+    bool program_ended; /* landlock strength: there is no init to say so */
+    int status;
+    struct handover handover;
+    struct census census;
+    struct notices notices;
+    struct watch watch;
+    struct disk disk;
+    struct cgroup cgroup;
+};
+
+/* The supervisor is gone, in landlock strength. */
+static volatile sig_atomic_t orphaned;
+
+static void note_orphaned(int number)
+{
+    (void)number;
+    orphaned = 1;
+}
+
+static void note_child(int number)
+{
+    (void)number; /* only wakes poll */
+}
+
+/* What the guard still holds is only what it needs. */
+static void shed(struct guard *g)
+{
+    struct launch *l = g->launch;
+    /* The program's descriptors are init's to pass on: a pipe must end when the inside lets go. */
+    kernel_close_range(STDIN_FILENO, STDERR_FILENO, 0);
+    close(WIRE_PLAN_FD);
+    close(WIRE_HELD_FD);
+    for (size_t i = 0; i < l->plan.count; i++)
+        fd_close(&l->tree[i]);
+    if (l->privileged)
+        privilege_shed(l);
+    struct sigaction action = {.sa_handler = note_orphaned}, child = {.sa_handler = note_child};
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&child.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGCHLD, &child, NULL);
+    prctl(PR_SET_PDEATHSIG, GUARD_DEATH(l));
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+/* In landlock strength: nobody new is born any more (L6), and all of them become our children. */
+static void kill_descendants(struct guard *g)
+{
+    census_take(&g->census);
+    for (size_t i = 0; i < g->census.count; i++)
+        kill(g->census.pids[i], SIGKILL);
+}
+
+static void end(struct guard *g, enum wire_limit limit)
+{
+    if (g->phase != RUNNING)
+        return;
+    g->phase = ASKED;
+    g->limit = limit;
+    g->notices.ending = true;
+    g->asked_ms = clock_monotonic_ms();
+    g->means = g->cgroup.means;
+    if (g->launch->full)
+        kernel_pidfd_send_signal(g->pidfd, WIRE_END_SIGNAL, NULL, 0);
+    else
+        kill_descendants(g);
+}
+
+/* --- one turn ------------------------------------------------------------------------------- */
+
+static void receive_handover(struct guard *g)
+{
+    int r = handover_receive(g->alive, &g->handover);
+    if (r == -EAGAIN)
+        return;
+    int alive = g->alive;
+    g->alive = -1; /* no longer polled; its end stays open for as long as we live (L1) */
+    if (r < 0)
+        return; /* init died while it built, and said why */
+    (void)alive;
+    g->census.proc = g->handover.proc;
+    g->notices.listener = g->handover.listener;
+    g->notices.scratch = g->watch.scratch = g->handover.scratch;
+    if (g->launch->budgets.disk_bytes)
+        disk_begin(&g->disk, &g->handover);
+    g->watch.next_ms = g->start_ms + FIRST_MS;
+    cgroup_sweep();
+}
+
+static void look(struct guard *g, uint64_t now_ms)
+{
+    const struct budgets *budgets = &g->launch->budgets;
+    notices_seen(&g->notices, census_take(&g->census), now_ms);
+    enum wire_limit limit = watch_look(&g->watch, budgets, &g->census, now_ms);
+    if (limit == WIRE_LIMIT_NONE && cgroup_ran_out(&g->cgroup))
+        limit = WIRE_LIMIT_MEMORY;
+    if (limit != WIRE_LIMIT_NONE) {
+        end(g, limit);
+        return;
+    }
+    if (now_ms - g->disk_ms >= DISK_MS) {
+        g->disk_ms = now_ms;
+        disk_look(&g->disk, budgets, &g->census);
+        g->census.ours = g->launch->full ? 0 : g->disk.walker;
+    }
+    if (!g->joined && now_ms - g->start_ms >= JOIN_MS && g->launch->full) {
+        g->joined = true;
+        cgroup_join(&g->cgroup, budgets, g->init);
+    }
+}
+
+/* Milliseconds until something is due; -1: nothing is. */
+static int until_next(const struct guard *g, uint64_t now_ms)
+{
+    uint64_t due = UINT64_MAX;
+    if (g->phase == ASKED)
+        due = g->asked_ms + ASK_MS;
+    else if (g->phase == RUNNING && g->launch->budgets.wall_ms)
+        due = g->start_ms + g->launch->budgets.wall_ms;
+    if (g->phase == RUNNING && g->census.proc >= 0 && g->watch.next_ms < due)
+        due = g->watch.next_ms;
+    if (g->notices.is_waiting && now_ms + RETRY_MS < due)
+        due = now_ms + RETRY_MS;
+    if (due == UINT64_MAX)
+        return -1;
+    return due <= now_ms ? 0 : due - now_ms > INT_MAX ? INT_MAX : (int)(due - now_ms);
+}
+
+static void keep_time(struct guard *g, uint64_t now_ms)
+{
+    const uint64_t wall = g->launch->budgets.wall_ms;
+    if (orphaned)
+        end(g, WIRE_LIMIT_NONE);
+    if (g->phase == RUNNING && wall && now_ms - g->start_ms >= wall)
+        end(g, WIRE_LIMIT_WALL);
+    if (g->phase == RUNNING && g->census.proc >= 0 && now_ms >= g->watch.next_ms)
+        look(g, now_ms);
+    if (g->phase == ASKED && now_ms - g->asked_ms >= ASK_MS && g->launch->full) {
+        kernel_pidfd_send_signal(g->pidfd, SIGKILL, NULL, 0);
+        g->phase = KILLED;
+    }
+}
+
+/* Waits until something happens and does it. False: init has ended. */
+static bool turn(struct guard *g)
+{
+    enum { INIT, CONTROL, ALIVE, NOTICES, DISK, WATCHED };
+    struct pollfd watched[WATCHED] = {
+        [INIT] = {.fd = g->pidfd, .events = POLLIN},
+        [CONTROL] = {.fd = g->phase == RUNNING ? WIRE_CONTROL_FD : -1, .events = POLLIN},
+        [ALIVE] = {.fd = g->alive, .events = POLLIN},
+        [NOTICES] = {.fd = g->notices.is_waiting ? -1 : g->notices.listener, .events = POLLIN},
+        [DISK] = {.fd = g->disk.result, .events = POLLIN},
+    };
+    int r = poll(watched, WATCHED, until_next(g, clock_monotonic_ms()));
+    uint64_t now_ms = clock_monotonic_ms();
+    if (r > 0) {
+        if (watched[INIT].revents & POLLIN)
+            return false;
+        if (watched[ALIVE].revents)
+            receive_handover(g);
+        if (watched[NOTICES].revents & POLLIN)
+            notices_answer(&g->notices, now_ms);
+        else if (watched[NOTICES].revents)
+            g->notices.listener = -1; /* nobody is left who could ask */
+        if (watched[DISK].revents && disk_is_over(&g->disk, &g->launch->budgets, &g->census))
+            end(g, WIRE_LIMIT_DISK);
+        if (watched[CONTROL].revents)
+            end(g, WIRE_LIMIT_NONE);
+    }
+    if (g->notices.is_waiting)
+        notices_retry(&g->notices, now_ms);
+    keep_time(g, now_ms);
+    return true;
+}
+
+/* --- the account ---------------------------------------------------------------------------- */
+
+static void add_usage(struct wire_usage *usage, const struct rusage *r)
+{
+    usage->cpu_us += (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000 +
+                     (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
+    usage->bytes_written += (uint64_t)r->ru_oublock * 512;
+    if ((uint64_t)r->ru_maxrss * 1024 > usage->memory_peak_bytes)
+        usage->memory_peak_bytes = (uint64_t)r->ru_maxrss * 1024;
+}
+
+/* Landlock strength: the program has ended, or everything is to: nobody stays. */
+static uint32_t reap_descendants(struct guard *g, struct wire_usage *usage)
+{
+    uint32_t survivors = 0;
+    g->notices.ending = true;
+    for (;;) {
+        struct rusage r;
+        kill_descendants(g);
+        /* Those who wait for our answer to be born, or not, are killed as they wait. */
+        pid_t pid = wait4(-1, NULL, WNOHANG, &r);
+        if (pid < 0 && errno != EINTR)
+            return survivors;
+        if (pid > 0) {
+            add_usage(usage, &r);
+            survivors++;
+        } else {
+            poll(NULL, 0, 1);
+        }
+    }
+}
+
+static void report(struct guard *g)
+{
+    struct rusage r = {0};
+    struct wire_message message = {.kind = WIRE_GONE, .limit = g->limit, .means = g->means};
+    int status = 0;
+    while (wait4(g->init, &status, 0, &r) < 0 && errno == EINTR)
+        ;
+    add_usage(&message.usage, &r);
+    if (!g->launch->full) {
+        struct wire_message ended = {.kind = WIRE_ENDED, .code = status};
+        ended.survivors = reap_descendants(g, &message.usage);
+        if (g->phase == RUNNING)
+            send(WIRE_CONTROL_FD, &ended, sizeof(ended), MSG_NOSIGNAL);
+    }
+    /* The kernel may have been faster than we were. */
+    if (g->phase == RUNNING && cgroup_ran_out(&g->cgroup)) {
+        message.limit = WIRE_LIMIT_MEMORY;
+        message.means = g->cgroup.means;
+    }
+    if (g->watch.memory_peak > message.usage.memory_peak_bytes)
+        message.usage.memory_peak_bytes = g->watch.memory_peak;
+    if (g->watch.cpu_ms * 1000 > message.usage.cpu_us)
+        message.usage.cpu_us = g->watch.cpu_ms * 1000;
+    message.code = status;
+    message.usage.processes_peak = (uint32_t)(g->notices.peak ? g->notices.peak : 1);
+    message.usage.spawns_refused = g->notices.refused;
+    disk_end(&g->disk);
+    cgroup_leave(&g->cgroup);
+    send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
+}
+
+void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
+{
+    static struct guard guard = {.disk = DISK_NONE, .cgroup = CGROUP_NONE};
+    struct guard *g = &guard;
+    g->launch = l;
+    g->init = init;
+    g->pidfd = pidfd;
+    g->alive = alive;
+    g->start_ms = clock_monotonic_ms();
+    g->census.proc = g->notices.listener = g->notices.scratch = g->watch.scratch = -1;
+    g->census.root = l->full ? 0 : getpid();
+    g->notices.launch = l;
+    g->notices.census = &g->census;
+    g->notices.limit = l->budgets.processes;
+    g->watch.last_ms = g->start_ms;
+    shed(g);
+    while (turn(g))
+        ;
+    report(g);
+}

@@ -1,0 +1,113 @@
+/*
+ * The parts of the guard (guard.c): each looks after one thing and says when a limit is passed.
+ */
+#ifndef NACRE_SANDBOX_LAUNCH_GUARD_H
+#define NACRE_SANDBOX_LAUNCH_GUARD_H
+
+#include "sandbox/launch/census.h"
+#include "sandbox/launch/launch.h"
+
+/*
+ * L1: the supervisor's death is the guard's, and the kernel ends the rest. Only where there is no
+ * inside of its own must the guard live on to end it.
+ */
+#define GUARD_DEATH(launch) ((launch)->full ? SIGKILL : SIGTERM)
+
+/* --- cgroup.c: a control group of the kernel's, where one can be had ----------------------- */
+
+struct cgroup {
+    enum wire_means means; /* WIRE_BY_WATCHING: there is none */
+    int dirs[3];           /* of v2 only the first; of v1 memory, pids and cpu time */
+    int parents[3];
+    char name[64];
+};
+#define CGROUP_NONE                                                                                \
+    {                                                                                              \
+        .dirs = {-1, -1, -1}, .parents = { -1, -1, -1 }                                            \
+    }
+
+/* Moves everybody below `init`, a pid of the host's, into a group with the budgets. */
+void cgroup_join(struct cgroup *g, const struct budgets *budgets, pid_t init);
+/* Whether the kernel killed somebody there for the memory. */
+bool cgroup_ran_out(const struct cgroup *g);
+void cgroup_leave(struct cgroup *g);
+/* Groups that guards which were killed have left behind. */
+void cgroup_sweep(void);
+
+/* --- disk.c: what the tree has written to the host's file systems -------------------------- */
+
+struct disk {
+    int roots[HANDOVER_DISKS];
+    size_t count;
+    struct {
+        uint64_t bytes, inodes; /* free, when it began */
+    } start[HANDOVER_DISKS];
+    int64_t start_s;                    /* when it began */
+    pid_t walker;                       /* counts in the background; 0: nobody does */
+    int result;                         /* where it tells */
+    uint64_t spare_bytes, spare_inodes; /* gone, but found not to be ours */
+    uint64_t last_written, written;     /* by those whom we saw */
+};
+#define DISK_NONE                                                                                  \
+    {                                                                                              \
+        .result = -1                                                                               \
+    }
+
+void disk_begin(struct disk *d, const struct handover *h);
+/* Whether so much has gone that it is worth counting; starts to count. */
+void disk_look(struct disk *d, const struct budgets *budgets, const struct census *c);
+/* The count is there: whether it is too much. */
+bool disk_is_over(struct disk *d, const struct budgets *budgets, const struct census *c);
+void disk_end(struct disk *d);
+
+/* --- watch.c: CPU time and memory of the tree ---------------------------------------------- */
+
+struct watch {
+    uint64_t next_ms; /* when it is looked at next */
+    uint64_t last_ms, last_cpu_ms, cpu_ms;
+    uint64_t memory_peak;
+    uint64_t exact_bytes, exact_at_upper, exact_next_ms; /* the last slow count */
+    int scratch;
+};
+
+/* Looks, and says when to look again. */
+enum wire_limit watch_look(struct watch *w, const struct budgets *budgets, struct census *c,
+                           uint64_t now_ms);
+
+/* --- notices.c: calls of the inside that wait for an answer --------------------------------- */
+
+enum { NOTICES_PENDING = 1024 };
+
+struct notices {
+    int listener;
+    int scratch;
+    const struct launch *launch;
+    struct census *census;
+    uint64_t limit; /* processes at once; 0: any number */
+    size_t seen;    /* at the last look */
+    uint64_t seen_ms;
+    struct {
+        uint32_t thread;
+        uint64_t since_ms;
+    } pending[NOTICES_PENDING]; /* agreed to since, and not seen yet */
+    size_t pending_count;
+    size_t unseen;   /* born, or not, since the last look */
+    bool is_waiting; /* somebody asked for a process while there was no room */
+    uint64_t waiting, waiting_since_ms;
+    uint32_t waiting_thread;
+    pid_t known[CENSUS_MAX];
+    size_t known_count;
+    uint64_t shared_bytes; /* SysV shared memory that was asked for */
+    size_t peak;
+    uint32_t refused;
+    bool ending; /* nobody is born any more (L6) */
+};
+
+/* Answers one. While somebody waits, the others do, too. */
+void notices_answer(struct notices *n, uint64_t now_ms);
+/* Whether there is room now for the one who waits, or the wait too long. */
+void notices_retry(struct notices *n, uint64_t now_ms);
+/* A look that was made anyway. */
+void notices_seen(struct notices *n, size_t count, uint64_t now_ms);
+
+#endif
