@@ -90,6 +90,7 @@ struct maker {
     const struct policy *policy;
     const struct workspace *workspace;
     const char *home;
+    const struct box *box;
     struct notes *notes;
     struct plan_request *request;
     struct err *e;
@@ -150,11 +151,11 @@ static int add_listed(const struct maker *m, const char *key, const struct polic
         return fail_path(m, key, text, -EINVAL, "is the system's, and cannot be written to");
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
         return fail_path(m, key, text, -EINVAL, "is neither a directory nor an ordinary file");
-    list[(*count)++] =
-        (struct plan_place){arena_copy(m->arena, real, strlen(real)), st.st_dev, st.st_ino, NULL};
+    list[(*count)++] = (struct plan_place){arena_copy(m->arena, real, strlen(real)), st.st_dev,
+                                           st.st_ino, NULL, true};
     if (strcmp(real, path) != 0 && !path_is_below(path, m->workspace->root))
         list[(*count)++] =
-            (struct plan_place){path, 0, 0, arena_copy(m->arena, real, strlen(real))};
+            (struct plan_place){path, 0, 0, arena_copy(m->arena, real, strlen(real)), false};
     return 0;
 }
 
@@ -172,14 +173,19 @@ static int list_places(const struct maker *m, const char *key, const struct poli
     return 0;
 }
 
-/* Sorted, and each path once. */
+/* Sorted, and nothing that another one shows already. */
 static struct plan_places finish_places(struct plan_place *list, size_t count)
 {
     size_t kept = 0;
+    const char *top = NULL;
     qsort(list, count, sizeof(*list), compare_places);
     for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || strcmp(list[kept - 1].path, list[i].path) != 0)
-            list[kept++] = list[i];
+        if ((top && path_is_below(list[i].path, top)) ||
+            (kept && strcmp(list[kept - 1].path, list[i].path) == 0))
+            continue;
+        if (!list[i].target)
+            top = list[i].path;
+        list[kept++] = list[i];
     }
     return (struct plan_places){list, kept};
 }
@@ -189,7 +195,7 @@ static int add_place(const struct maker *m, const char *path, struct plan_place 
 {
     struct stat st;
     if (stat(path, &st) == 0)
-        list[(*count)++] = (struct plan_place){path, st.st_dev, st.st_ino, NULL};
+        list[(*count)++] = (struct plan_place){path, st.st_dev, st.st_ino, NULL, false};
     return m->arena->failed ? -ENOMEM : 0;
 }
 
@@ -202,7 +208,8 @@ static int fill_read(const struct maker *m, const struct toolchains *tools)
     for (size_t i = 0; i < tools->shown_count; i++)
         add_place(m, tools->shown[i], list, &count);
     for (size_t i = 0; i < tools->link_count; i++)
-        list[count++] = (struct plan_place){tools->links[i].path, 0, 0, tools->links[i].target};
+        list[count++] =
+            (struct plan_place){tools->links[i].path, 0, 0, tools->links[i].target, false};
     int r = list_places(m, "read", &m->policy->read, false, list, &count);
     m->request->read = finish_places(list, count);
     return r;
@@ -217,7 +224,7 @@ static int fill_write(const struct maker *m, const struct git_worktree *tree)
         return err_set(m->e, -ENOMEM, "out of memory");
     if (tree->common)
         list[count++] =
-            (struct plan_place){tree->common, tree->common_device, tree->common_inode, NULL};
+            (struct plan_place){tree->common, tree->common_device, tree->common_inode, NULL, true};
     int r = list_places(m, "write", &m->policy->write, true, list, &count);
     m->request->write = finish_places(list, count);
     return r;
@@ -225,8 +232,19 @@ static int fill_write(const struct maker *m, const struct git_worktree *tree)
 
 /* --- what is covered ------------------------------------------------------------------------ */
 
-/* Everything that is shown beside the system, for what is hidden or protected to lie in. */
-static const char *const *shown_roots(const struct maker *m, bool writable)
+static bool is_toolchain(const struct toolchains *tools, const char *path)
+{
+    for (size_t i = 0; i < tools->shown_count; i++) {
+        if (strcmp(tools->shown[i], path) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum roots { ROOTS_WRITABLE, ROOTS_LISTED, ROOTS_SHOWN };
+
+/* What is shown beside the system: only what is writable, or what is listed too, or all of it. */
+static const char *const *shown_roots(const struct maker *m, enum roots which)
 {
     const struct plan_places *read = &m->request->read, *write = &m->request->write;
     const char **roots =
@@ -240,8 +258,9 @@ static const char *const *shown_roots(const struct maker *m, bool writable)
         if (!write->items[i].target)
             roots[count++] = write->items[i].path;
     }
-    for (size_t i = 0; !writable && i < read->count; i++) {
-        if (!read->items[i].target)
+    for (size_t i = 0; which != ROOTS_WRITABLE && i < read->count; i++) {
+        bool tool = is_toolchain(&m->box->toolchains, read->items[i].path);
+        if (!read->items[i].target && (which == ROOTS_SHOWN || !tool))
             roots[count++] = read->items[i].path;
     }
     roots[count] = NULL;
@@ -268,13 +287,11 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG
                    ? 0
                    : fail_path(m, key, text, -errno, NULL);
-    if (is_below_any(real, roots)) {
-        for (size_t i = 0; roots[i]; i++) {
-            if (strcmp(real, roots[i]) == 0 && strcmp(key, "hide") == 0)
-                return fail_path(m, key, text, -EINVAL, "is listed to be shown, too");
-        }
+    bool hide = strcmp(key, "hide") == 0;
+    if (hide && path_is_below(m->workspace->root, real))
+        return fail_path(m, key, text, -EINVAL, "holds the workspace, or is it");
+    if (is_below_any(real, roots) || (hide && is_below_any(real, plan_system_paths)))
         list[(*count)++] = arena_copy(m->arena, real, strlen(real));
-    }
     return 0;
 }
 
@@ -315,16 +332,18 @@ static size_t guard_repository(const struct maker *m, const struct git_worktree 
 
 static int fill_covers(const struct maker *m, const struct git_worktree *tree)
 {
-    const char *const *shown = shown_roots(m, false), *const *writable = shown_roots(m, true);
+    const char *const *shown = shown_roots(m, ROOTS_SHOWN);
+    const char *const *listed = shown_roots(m, ROOTS_LISTED);
+    const char *const *writable = shown_roots(m, ROOTS_WRITABLE);
     const char *const *sockets = NULL, *guarded[2];
     size_t socket_count = 0;
-    if (!shown || !writable)
+    if (!shown || !listed || !writable)
         return err_set(m->e, -ENOMEM, "out of memory");
     /* Landlock strength has no Unix sockets at all. */
-    int r =
-        m->request->strength == PLAN_FULL
-            ? host_sockets_find(m->arena, shown, count_roots(shown), &sockets, &socket_count, m->e)
-            : 0;
+    int r = m->request->strength == PLAN_FULL
+                ? host_sockets_find(m->arena, listed, count_roots(listed), &sockets, &socket_count,
+                                    m->e)
+                : 0;
     if (r < 0)
         return r;
     if (r > 0)
@@ -354,7 +373,6 @@ static void fill_network(const struct maker *m)
     if (m->policy->network != NETWORK_ON)
         return;
     m->request->network = true;
-    note(m->notes, "network: on shares the host's network, its local services included");
     if (realpath("/etc/resolv.conf", real))
         m->request->resolv_conf = arena_copy(m->arena, real, strlen(real));
 }
@@ -366,7 +384,7 @@ int box_request(struct arena *arena, const struct box *box, const struct policy 
 {
     *ret = (struct plan_request){
         .strength = strength,
-        .workspace = {workspace->root, workspace->device, workspace->inode, NULL},
+        .workspace = {workspace->root, workspace->device, workspace->inode, NULL, true},
         .workspace_read_only = policy->workspace_read_only,
         .workspace_held = workspace->in_memory,
         .cwd = workspace->cwd,
@@ -384,7 +402,7 @@ int box_request(struct arena *arena, const struct box *box, const struct policy 
                 .disk_bytes = policy->limits.disk_bytes,
             },
     };
-    const struct maker m = {arena, policy, workspace, home, notes, ret, e};
+    const struct maker m = {arena, policy, workspace, home, box, notes, ret, e};
     struct git_worktree tree = {0};
     if (!workspace->in_memory && git_worktree_find(arena, workspace->root, home, &tree) < 0)
         return err_set(e, -ENOMEM, "out of memory");

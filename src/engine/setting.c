@@ -9,11 +9,10 @@
 
 /* What every box sets by itself, as plan_environment has it. */
 static const struct facts_variable own_variables[] = {
-    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"},
-    {"TMPDIR", NULL},    {"LANG", "C.UTF-8"},    {"LC_ALL", "C.UTF-8"},
+    {"USER", PLAN_USER}, {"LOGNAME", PLAN_USER}, {"SHELL", "/bin/bash"}, {"TMPDIR", NULL},
+    {"LANG", NULL},      {"LC_ALL", "C.UTF-8"},  {"ASAN_OPTIONS", NULL},
 };
 
-/* A later entry never counts: what the caller's own variables say is first. */
 static int fill_variables(struct arena *arena, const struct box *box, struct facts_host *host)
 {
     size_t own = sizeof(own_variables) / sizeof(*own_variables), used = 0;

@@ -203,9 +203,20 @@ static void place_name(struct finder *f, const char *bytes, size_t len, bool tex
 
 /* --- the kernel's list by netlink ------------------------------------------------------------- */
 
+/* As in the kernel's TCP_ESTABLISHED and so on: connected, unconnected, waiting for connections. */
+enum { STATE_CONNECTED = 1, STATE_CLOSE = 7, STATE_LISTEN = 10 };
+
 /* The name in the answer for one socket, if it is of a file. */
 static void read_answer(struct finder *f, const char *bytes, size_t size)
 {
+    struct unix_diag_msg socket_info;
+    if (size < sizeof(socket_info))
+        return;
+    memcpy(&socket_info, bytes, sizeof(socket_info));
+    /* Nobody else connects to one that is connected; but a datagram socket is so called, too, when
+     * it is the other side that is. */
+    if (socket_info.udiag_state == STATE_CONNECTED && socket_info.udiag_type != SOCK_DGRAM)
+        return;
     for (size_t at = NLMSG_ALIGN(sizeof(struct unix_diag_msg)); at + RTA_LENGTH(0) <= size;) {
         struct rtattr attribute;
         memcpy(&attribute, bytes + at, sizeof(attribute));
@@ -240,8 +251,6 @@ static int read_answers(struct finder *f, const char *bytes, size_t size)
 /* A negative errno where the kernel does not answer: without the module, or in some containers. */
 static int ask_kernel(struct finder *f)
 {
-    /* As in the kernel's TCP_CLOSE and TCP_LISTEN: unconnected, and waiting for connections. */
-    enum { STATE_CLOSE = 7, STATE_LISTEN = 10 };
     struct {
         struct nlmsghdr header;
         struct unix_diag_req request;
@@ -250,7 +259,7 @@ static int ask_kernel(struct finder *f)
                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .request = {.sdiag_family = AF_UNIX,
-                    .udiag_states = 1U << STATE_CLOSE | 1U << STATE_LISTEN,
+                    .udiag_states = 1U << STATE_CONNECTED | 1U << STATE_CLOSE | 1U << STATE_LISTEN,
                     .udiag_show = UDIAG_SHOW_NAME},
     };
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};

@@ -40,9 +40,9 @@ static const char *const masked[] = {
 };
 
 /* Rules of the filter of system calls; the families of sockets come behind them. */
-static const char *const filters[] = {"abi",   "calls",       "namespaces", "terminal",
-                                      "trace", "personality", "core",       "init",
-                                      "setid", "spawn",       "buffers"};
+static const char *const filters[] = {"abi",         "calls", "namespaces", "terminal",
+                                      "personality", "core",  "init",       "setid",
+                                      "trace",       "spawn", "buffers"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -107,6 +107,11 @@ static void add_place(struct builder *b, const struct plan_place *place, uint32_
                               .text = place->path,
                               .flags = flags,
                               .number = {place->device, place->inode}});
+}
+
+static void add_sysctl(struct builder *b, const char *path, const char *value)
+{
+    add(b, (struct plan_step){.kind = PLAN_SYSCTL, .path = path, .text = value});
 }
 
 static void add_access(struct builder *b, const char *path, const char *access)
@@ -187,7 +192,12 @@ static void plan_root(struct builder *b)
     bytes += bytes / 2 + (16 << 20);
     add_text(b, PLAN_HOSTNAME, "nacre");
     /* A nested user namespace would bring back mounts, cgroups and most of the kernel's code. */
-    add_number(b, PLAN_SYSCTL, "user/max_user_namespaces", 0);
+    add_sysctl(b, "/proc/sys/user/max_user_namespaces", "0");
+    /* What waits in sockets is memory that counts for nobody. */
+    if (!b->request->network) {
+        add_sysctl(b, "/proc/sys/net/ipv4/tcp_rmem", "4096 65536 262144");
+        add_sysctl(b, "/proc/sys/net/ipv4/tcp_wmem", "4096 16384 262144");
+    }
     add(b, (struct plan_step){.kind = PLAN_ROOT, .number = {bytes, inodes}});
 }
 
@@ -244,7 +254,8 @@ static void plan_devices(struct builder *b)
     add_link(b, "/dev/stdout", "/proc/self/fd/1");
     add_link(b, "/dev/stderr", "/proc/self/fd/2");
     add_link(b, "/dev/ptmx", "pts/ptmx");
-    add_path(b, PLAN_DEVPTS, "/dev/pts", 0);
+    add(b, (struct plan_step){.kind = PLAN_MOUNT, .path = "/dev/pts", .text = "devpts"});
+    add(b, (struct plan_step){.kind = PLAN_MOUNT, .path = "/dev/mqueue", .text = "mqueue"});
     add_scratch(b, "/dev/shm", 01777);
 }
 
@@ -263,9 +274,12 @@ static void plan_places(struct builder *b, const struct plan_places *places, uin
         if (path_is_below(place->path, b->request->workspace.path))
             continue;
         if (place->target)
-            add_link(b, place->path, place->target);
+            add(b, (struct plan_step){.kind = PLAN_LINK,
+                                      .path = place->path,
+                                      .text = place->target,
+                                      .flags = PLAN_IF_THERE});
         else
-            add_place(b, place, flags);
+            add_place(b, place, flags | (place->owned ? PLAN_OWNED : 0));
     }
 }
 
@@ -296,14 +310,18 @@ static size_t count_slashes(const char *path)
 
 /*
  * A protected path keeps its place only if no directory above it can be moved away and built anew,
- * so each of these, up to the workspace, becomes a mount, too: the kernel moves none.
+ * so each of these, up to what is shown, becomes a mount, too: the kernel moves none.
  */
 static size_t cover_above(struct builder *b, const char *path, struct covered *list, size_t count)
 {
-    size_t root = strlen(b->request->workspace.path);
-    if (!path_is_below(path, b->request->workspace.path))
-        return count;
-    for (size_t i = root + 1; i < strlen(path); i++) {
+    const char *top =
+        path_is_below(path, b->request->workspace.path) ? b->request->workspace.path : NULL;
+    for (size_t i = 0; i < b->request->write.count; i++) {
+        const char *root = b->request->write.items[i].path;
+        if (path_is_below(path, root) && (!top || strlen(root) > strlen(top)))
+            top = root;
+    }
+    for (size_t i = top ? strlen(top) + 1 : strlen(path); i < strlen(path); i++) {
         if (path[i] == '/')
             list[count++] = (struct covered){arena_copy(b->arena, path, i), COVER_PIN};
     }
@@ -426,6 +444,16 @@ static void plan_environment(struct builder *b)
 {
     const struct plan_request *request = b->request;
     const char *scratch = request->strength == PLAN_FULL ? "/tmp" : request->scratch;
+    add_env(b, "LANG=C.UTF-8");
+    /* Under a tracer, which every box has, it fails and takes the program's status with it. */
+    add_env(b, "ASAN_OPTIONS=detect_leaks=0");
+    /* Landlock shows that the file is there, but not what is in it, which git takes for an error.
+     */
+    if (request->strength != PLAN_FULL)
+        add_env(b, "GIT_CONFIG_NOSYSTEM=1");
+    for (size_t i = 0; i < request->variables.count; i++)
+        add_env(b, request->variables.items[i]);
+    /* From here on ours alone. */
     add_env(b, arena_format(b->arena, "PATH=%s", request->search_path));
     add_env(b, arena_format(b->arena, "HOME=%s", b->home));
     add_env(b, "USER=" PLAN_USER);
@@ -433,12 +461,9 @@ static void plan_environment(struct builder *b)
     add_env(b, "SHELL=/bin/bash");
     add_env(b, arena_format(b->arena, "TMPDIR=%s", scratch));
     /* Pinned: the locale decides what bash takes for a letter or a blank. */
-    add_env(b, "LANG=C.UTF-8");
     add_env(b, "LC_ALL=C.UTF-8");
     /* Unset, bash may think that a network daemon runs it, and read ~/.bashrc. */
     add_env(b, "SHLVL=0");
-    for (size_t i = 0; i < request->variables.count; i++)
-        add_env(b, request->variables.items[i]);
 }
 
 static void plan_program(struct builder *b)
@@ -480,7 +505,7 @@ static void plan_mounts(struct builder *b)
     if (request->git_config)
         add_file(b, arena_format(b->arena, "%s/.gitconfig", b->home), request->git_config, 0644);
     plan_places(b, &request->read, PLAN_READ_ONLY);
-    plan_places(b, &request->write, PLAN_OWNED | PLAN_WATCHED);
+    plan_places(b, &request->write, PLAN_WATCHED);
     uint32_t flags = request->workspace_read_only ? PLAN_READ_ONLY : PLAN_WATCHED;
     if (request->workspace_held)
         flags = (flags & ~(uint32_t)PLAN_WATCHED) | PLAN_HELD;

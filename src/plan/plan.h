@@ -24,17 +24,17 @@ enum plan_kind {
     PLAN_IDENTITY, /* number: uid and gid that the inside sees */
     PLAN_BUDGET,   /* text: what the whole tree may use; number: how much of it */
     PLAN_HOSTNAME, /* text */
-    PLAN_SYSCTL,   /* text: name below /proc/sys, of the new namespaces; number: value */
+    PLAN_SYSCTL,   /* path below /proc/sys, of the new namespaces; text: value */
     PLAN_ROOT,     /* number: bytes and inodes of the tmpfs that is the new root */
     PLAN_DIR,      /* path; number: mode */
     PLAN_FILE,     /* path, text; number: mode */
-    PLAN_LINK,     /* path, text: where it points */
+    PLAN_LINK,     /* path, text: where it points. If there: nothing is wrong with one that is */
     PLAN_SCRATCH,  /* path; number: mode. Writable part of the root's tmpfs */
     PLAN_BIND,     /* path, text: source on the host; number: device and inode it must have, or 0 */
     PLAN_PIN,      /* path: mounted on itself, so that it cannot be moved away */
     PLAN_HIDE,     /* path: covered by something empty that cannot be opened */
     PLAN_PROC,     /* path */
-    PLAN_DEVPTS,   /* path */
+    PLAN_MOUNT,    /* path, text: devpts or mqueue. A file system of the new namespaces */
     PLAN_LIMIT,    /* text: name of the resource; number: value */
     PLAN_UMASK,    /* number: mask */
     PLAN_LANDLOCK, /* number: version of its interface that is used */
@@ -118,7 +118,9 @@ enum plan_strength { PLAN_FULL, PLAN_LANDLOCK_ONLY };
 struct plan_place {
     const char *path; /* canonical */
     uint64_t device, inode;
-    const char *target; /* not NULL: a link that points there is made instead */
+    const char
+        *target; /* not NULL: a link that points there is made instead, if nothing is there */
+    bool owned;  /* its owner appears as the inside's user */
 };
 
 struct plan_places {

@@ -529,7 +529,9 @@ static int load_knowledge(const struct loader *loader, struct policy *policy)
 static int warn_network(const struct loader *loader, struct policy *policy)
 {
     static const char *const texts[] = {
-        [NETWORK_ON] = "network: on shares the host's network, and what is sent cannot be undone",
+        [NETWORK_ON] =
+            "network: on shares the host's network, its local services included, and what "
+            "is sent cannot be undone",
         [NETWORK_LISTED] = "network: a list of hosts cannot be enforced yet, so the network is off",
     };
     if (policy->network == NETWORK_OFF)

@@ -127,7 +127,11 @@ static void turn(struct supervision *s)
         [CONTROL] = {.fd = s->sandbox->control, .events = POLLIN},
         [OUTPUT] = {.fd = s->sandbox->output, .events = POLLIN},
         [ERRORS] = {.fd = s->sandbox->errors, .events = POLLIN},
-        [SOURCE] = {.fd = s->input_over || pending ? -1 : s->options->stdin_fd, .events = POLLIN},
+        /* What was read cannot be put back, should the walls turn out not to stand. */
+        [SOURCE] = {.fd = s->input_over || pending || !s->result->outcome.built
+                              ? -1
+                              : s->options->stdin_fd,
+                    .events = POLLIN},
         /* Without events asked for, only the reader's going away is told. */
         [SINK] = {.fd = s->sandbox->input, .events = pending ? POLLOUT : 0},
         [CANCEL] = {.fd = s->killing ? -1 : s->options->cancel_fd, .events = POLLIN},

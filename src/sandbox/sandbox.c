@@ -194,12 +194,23 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
             sandbox_explain(&message, &outcome->err);
         }
         break;
+    case WIRE_BUILT:
+        outcome->built = true;
+        break;
     case WIRE_ENDED:
         outcome->ended = true;
         outcome->wait_status = message.code;
         outcome->survivors = message.survivors;
         break;
+    case WIRE_COUNTED:
+        outcome->usage = message.usage;
+        break;
     case WIRE_GONE:
+        /* Init has counted processes, the guard all the rest; in landlock strength both. */
+        if (!message.usage.processes_peak) {
+            message.usage.processes_peak = outcome->usage.processes_peak;
+            message.usage.spawns_refused = outcome->usage.spawns_refused;
+        }
         outcome->gone = true;
         outcome->limit = (enum wire_limit)message.limit;
         outcome->means = (enum wire_means)message.means;

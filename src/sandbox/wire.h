@@ -21,9 +21,11 @@ enum { WIRE_CONTROL_FD = 3, WIRE_PLAN_FD = 4, WIRE_HELD_FD = 5 };
 
 enum wire_kind {
     WIRE_NOTHING,
-    WIRE_FAILED, /* a wall could not be built, or the program not be executed: code, stage, text */
-    WIRE_ENDED,  /* the program ended: code is its wait status */
-    WIRE_GONE,   /* the whole tree is dead: usage */
+    WIRE_FAILED,  /* a wall could not be built, or the program not be executed: code, stage, text */
+    WIRE_BUILT,   /* the walls stand: what comes on standard input is safe to pass on */
+    WIRE_ENDED,   /* the program ended: code is its wait status */
+    WIRE_COUNTED, /* how many processes there were: usage, as far as init knows it */
+    WIRE_GONE,    /* the whole tree is dead: usage */
 };
 
 /* Where building stopped, as far as there is a remedy to tell. */

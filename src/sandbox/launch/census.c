@@ -120,6 +120,12 @@ size_t census_take(struct census *c)
 
 /* --- what they use ------------------------------------------------------------------------ */
 
+static uint64_t kilobytes(const char *text, const char *name)
+{
+    const char *line = strstr(text, name);
+    return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
 /* Whether the process was not there at the last reading; `at` goes through its sorted list. */
 static bool is_new(const struct census *c, pid_t pid, size_t *at)
 {
@@ -130,29 +136,32 @@ static bool is_new(const struct census *c, pid_t pid, size_t *at)
 
 static void add_use(const struct census *c, pid_t pid, bool new, struct census_use *use)
 {
-    static long ticks, page;
-    char text[1024];
-    if (!ticks) {
+    static long ticks;
+    char text[2048];
+    if (!ticks)
         ticks = sysconf(_SC_CLK_TCK);
-        page = sysconf(_SC_PAGESIZE);
-    }
     read_of(c, pid, "stat", text, sizeof(text));
     /* The name may hold anything, brackets too; behind the last one there are only numbers. */
     const char *at = strrchr(text, ')');
-    enum { USER = 14, SYSTEM, USER_WAITED, SYSTEM_WAITED, RESIDENT = 24 };
+    enum { USER = 14, SYSTEM, USER_WAITED, SYSTEM_WAITED };
     uint64_t cpu = 0;
     if (new &&at && strncmp(at, ") R", 3) == 0)
         use->new_running++;
-    for (int field = 3; at && field <= RESIDENT; field++) {
+    for (int field = 3; at && field <= SYSTEM_WAITED; field++) {
         at = strchr(at + 1, ' ');
         if (!at)
             return;
-        if (field >= USER && field <= SYSTEM_WAITED)
+        if (field >= USER)
             cpu += strtoull(at, NULL, 10);
-        if (field == RESIDENT && pid != INIT)
-            use->memory_bytes += strtoull(at, NULL, 10) * (uint64_t)page;
     }
     use->cpu_ms += cpu * 1000 / (uint64_t)ticks;
+    if (pid == INIT)
+        return;
+    /* The tables of its pages may be more than the pages. */
+    static const char *const counted[] = {"\nVmRSS:", "\nVmPTE:", "\nVmSwap:"};
+    read_of(c, pid, "status", text, sizeof(text));
+    for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+        use->memory_bytes += kilobytes(text, counted[i]);
 }
 
 struct census_use census_read(struct census *c)
@@ -168,17 +177,13 @@ struct census_use census_read(struct census *c)
     return use;
 }
 
-static uint64_t kilobytes(const char *text, const char *name)
-{
-    const char *line = strstr(text, name);
-    return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
-}
-
 struct census_memory census_memory(const struct census *c)
 {
     struct census_memory memory = {0};
     char text[2048];
     for (size_t i = 0; i < c->count; i++) {
+        read_of(c, c->pids[i], "status", text, sizeof(text));
+        memory.own_bytes += kilobytes(text, "\nVmPTE:");
         read_of(c, c->pids[i], "smaps_rollup", text, sizeof(text));
         memory.own_bytes += kilobytes(text, "\nPss_Anon:") + kilobytes(text, "\nSwapPss:");
         memory.shared_bytes += kilobytes(text, "\nPss_Shmem:");

@@ -82,9 +82,12 @@ static void walk(int dir, dev_t device, int64_t since, unsigned depth, struct co
 static void count_all(const struct disk *d, struct count *c)
 {
     for (size_t i = 0; i < d->count; i++) {
-        struct stat st;
-        int dir = openat(d->roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (dir < 0 || fstat(dir, &st) < 0)
+        struct stat st = {0};
+        bool is_file = fstat(d->roots[i], &st) == 0 && S_ISREG(st.st_mode);
+        int dir = is_file ? -1 : openat(d->roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (is_file)
+            c->bytes += (uint64_t)st.st_blocks * 512;
+        else if (dir < 0)
             c->blind = true;
         else
             walk(dir, st.st_dev, d->start_s, 0, c);
@@ -153,13 +156,15 @@ void disk_look(struct disk *d, const struct budgets *budgets, const struct censu
         start_walker(d);
 }
 
-bool disk_is_over(struct disk *d, const struct budgets *budgets, const struct census *c)
+bool disk_is_over(struct disk *d, const struct budgets *budgets, const struct census *c,
+                  uint64_t allocated_bytes)
 {
     struct count count = {0};
     bool told = read(d->result, &count, sizeof(count)) == sizeof(count);
     disk_end(d);
     if (!told || count.blind || count.bytes + census_nameless(c) > budgets->disk_bytes ||
-        count.inodes > budgets->disk_inodes || d->written > budgets->disk_bytes)
+        count.inodes > budgets->disk_inodes || d->written > budgets->disk_bytes ||
+        allocated_bytes > budgets->disk_bytes)
         return true;
     /* Others use the disk, too. What is gone now is not ours; what goes from here on may be. */
     uint64_t bytes, inodes;

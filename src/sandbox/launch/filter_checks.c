@@ -4,7 +4,7 @@
  *
  *   namespaces   no new ones; clone3 hides its flags in memory and so does not exist
  *   terminal     no ioctl that types on a terminal, or changes what reads it
- *   trace        only one's own children, with their help
+ *   trace        nobody: all of them are traced already
  *   personality  only those that change nothing of security
  *   core         the limit on core files stays: at 0 a crash would start a handler of the host's
  *   init         process 1 has the program's uid; nobody slows it down while it has a tree to end
@@ -12,8 +12,8 @@
  *                workspace are root's to the host, and such a file would be root's rights for
  *                whoever finds it. Then set-group-id too; ordinary users' shared directories have
  *                that, and may.
- *   spawn        the guard is asked before a process is made
- *   memory       the guard makes files in memory, and counts shared memory
+ *   spawn        the tracer (trace.c) is asked before a process is made
+ *   memory       the guard makes files in memory, and counts what SysV IPC and fallocate take
  *   buffers      sockets keep the size they are made with: what waits in them counts for nobody
  *   sockets …    only these families: others may ignore network namespaces (vsock does), and each
  *                is a part of the kernel that nothing here needs
@@ -25,7 +25,6 @@
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -93,27 +92,29 @@ static void rule_namespaces(struct filter *f)
     filter_return(c, SECCOMP_RET_ALLOW);
 }
 
-/* Threads are the program's own affair, as far as RLIMIT_NPROC goes. */
+/* Threads are the program's own affair, as far as RLIMIT_NPROC goes; none escapes the tracer. */
 static void rule_spawn(struct filter *f)
 {
     struct filter_code *c = begin(f, SYS_clone);
     load_argument(c, 0);
-    answer_if(c, BPF_JSET, NEW_NAMESPACES, FILTER_REFUSE(EPERM));
+    answer_if(c, BPF_JSET, NEW_NAMESPACES | CLONE_UNTRACED, FILTER_REFUSE(EPERM));
     answer_if(c, BPF_JSET, CLONE_THREAD, SECCOMP_RET_ALLOW);
-    filter_return(c, SECCOMP_RET_USER_NOTIF);
+    filter_return(c, SECCOMP_RET_TRACE);
 #ifdef SYS_fork
-    f->answer[SYS_fork] = f->answer[SYS_vfork] = SECCOMP_RET_USER_NOTIF;
+    f->answer[SYS_fork] = f->answer[SYS_vfork] = SECCOMP_RET_TRACE;
 #endif
 }
 
 static void rule_memory(struct filter *f)
 {
-    f->answer[SYS_memfd_create] = f->answer[SYS_shmget] = SECCOMP_RET_USER_NOTIF;
+    f->answer[SYS_memfd_create] = f->answer[SYS_fallocate] = SECCOMP_RET_USER_NOTIF;
+    f->answer[SYS_shmget] = f->answer[SYS_semget] = f->answer[SYS_msgget] = SECCOMP_RET_USER_NOTIF;
 }
 
 static void rule_no_memory_files(struct filter *f)
 {
-    f->answer[SYS_memfd_create] = f->answer[SYS_shmget] = FILTER_REFUSE(ENOSYS);
+    f->answer[SYS_memfd_create] = FILTER_REFUSE(ENOSYS);
+    f->answer[SYS_shmget] = f->answer[SYS_semget] = f->answer[SYS_msgget] = FILTER_REFUSE(ENOSYS);
 }
 
 /* Error 0: a larger buffer is a wish that the kernel often does not fulfil either. */
@@ -139,13 +140,10 @@ static void rule_terminal(struct filter *f)
     filter_return(c, SECCOMP_RET_ALLOW);
 }
 
+/* A child that asks to be traced would be refused all the same. */
 static void rule_trace(struct filter *f)
 {
-    struct filter_code *c = begin(f, SYS_ptrace);
-    load_argument(c, 0);
-    answer_if(c, BPF_JEQ, PTRACE_ATTACH, FILTER_REFUSE(EPERM));
-    answer_if(c, BPF_JEQ, PTRACE_SEIZE, FILTER_REFUSE(EPERM));
-    filter_return(c, SECCOMP_RET_ALLOW);
+    f->answer[SYS_ptrace] = FILTER_REFUSE(EPERM);
 }
 
 static void rule_personality(struct filter *f)

@@ -27,21 +27,19 @@ enum {
     DISK_MS = 20,  /* between two looks at the free space */
 };
 
-enum { RETRY_MS = 2 }; /* between two looks for room for a process */
-
 enum phase { RUNNING, ASKED, KILLED };
 
 struct guard {
     struct launch *launch;
     pid_t init;
     int pidfd, alive;
-    uint64_t start_ms, asked_ms, disk_ms;
+    uint64_t start_ms, asked_ms, disk_ms, patience_ms;
     enum phase phase;
     enum wire_limit limit;
     enum wire_means means;
     bool joined;
-    bool program_ended; /* landlock strength: there is no init to say so */
-    int status;
+    struct wire_usage usage;
+    struct wire_message ended; /* landlock strength: there is no init to say so */
     struct handover handover;
     struct census census;
     struct notices notices;
@@ -49,15 +47,6 @@ struct guard {
     struct disk disk;
     struct cgroup cgroup;
 };
-
-/* The supervisor is gone, in landlock strength. */
-static volatile sig_atomic_t orphaned;
-
-static void note_orphaned(int number)
-{
-    (void)number;
-    orphaned = 1;
-}
 
 static void note_child(int number)
 {
@@ -76,22 +65,26 @@ static void shed(struct guard *g)
         fd_close(&l->tree[i]);
     if (l->privileged)
         privilege_shed(l);
-    struct sigaction action = {.sa_handler = note_orphaned}, child = {.sa_handler = note_child};
-    sigemptyset(&action.sa_mask);
+    struct sigaction child = {.sa_handler = note_child};
     sigemptyset(&child.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
     sigaction(SIGCHLD, &child, NULL);
-    prctl(PR_SET_PDEATHSIG, GUARD_DEATH(l));
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* again: a change of user takes it away */
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-/* In landlock strength: nobody new is born any more (L6), and all of them become our children. */
-static void kill_descendants(struct guard *g)
+/* In landlock strength there is no process 1 whose death ends all; but we know them all. */
+static void kill_traced(const struct guard *g)
 {
-    census_take(&g->census);
-    for (size_t i = 0; i < g->census.count; i++)
-        kill(g->census.pids[i], SIGKILL);
+    const struct trace *t = &g->launch->trace;
+    for (size_t i = 0; i < TRACE_SLOTS; i++) {
+        if (t->slots[i].lives)
+            kill(t->slots[i].id, SIGKILL);
+    }
 }
 
 static void end(struct guard *g, enum wire_limit limit)
@@ -100,13 +93,49 @@ static void end(struct guard *g, enum wire_limit limit)
         return;
     g->phase = ASKED;
     g->limit = limit;
-    g->notices.ending = true;
     g->asked_ms = clock_monotonic_ms();
     g->means = g->cgroup.means;
     if (g->launch->full)
         kernel_pidfd_send_signal(g->pidfd, WIRE_END_SIGNAL, NULL, 0);
     else
-        kill_descendants(g);
+        kill_traced(g);
+}
+
+/* --- the account ---------------------------------------------------------------------------- */
+
+static void add_usage(struct wire_usage *usage, const struct rusage *r)
+{
+    usage->cpu_us += (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000 +
+                     (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
+    usage->bytes_written += (uint64_t)r->ru_oublock * 512;
+    if ((uint64_t)r->ru_maxrss * 1024 > usage->memory_peak_bytes)
+        usage->memory_peak_bytes = (uint64_t)r->ru_maxrss * 1024;
+}
+
+/*
+ * Landlock strength: the guard is the one that traces and reaps. True: nobody is left. Whoever ends
+ * after the program, which takes all others with it, is a survivor.
+ */
+static bool reap(struct guard *g)
+{
+    for (;;) {
+        struct rusage r;
+        int status;
+        pid_t pid = wait4(-1, &status, WNOHANG | __WALL, &r);
+        if (pid <= 0)
+            return pid < 0 && errno == ECHILD;
+        if (pid == g->disk.walker)
+            continue; /* its pipe tells */
+        if (!trace_handle(&g->launch->trace, pid, status))
+            continue;
+        if (pid == g->init) {
+            g->ended = (struct wire_message){.kind = WIRE_ENDED, .code = status};
+            add_usage(&g->usage, &r);
+            kill_traced(g);
+        } else if (g->ended.kind == WIRE_ENDED) {
+            g->ended.survivors++;
+        }
+    }
 }
 
 /* --- one turn ------------------------------------------------------------------------------- */
@@ -133,7 +162,7 @@ static void receive_handover(struct guard *g)
 static void look(struct guard *g, uint64_t now_ms)
 {
     const struct budgets *budgets = &g->launch->budgets;
-    notices_seen(&g->notices, census_take(&g->census), now_ms);
+    census_take(&g->census);
     enum wire_limit limit = watch_look(&g->watch, budgets, &g->census, now_ms);
     if (limit == WIRE_LIMIT_NONE && cgroup_ran_out(&g->cgroup))
         limit = WIRE_LIMIT_MEMORY;
@@ -162,8 +191,8 @@ static int until_next(const struct guard *g, uint64_t now_ms)
         due = g->start_ms + g->launch->budgets.wall_ms;
     if (g->phase == RUNNING && g->census.proc >= 0 && g->watch.next_ms < due)
         due = g->watch.next_ms;
-    if (g->notices.is_waiting && now_ms + RETRY_MS < due)
-        due = now_ms + RETRY_MS;
+    if (g->launch->trace.waiting_count && g->patience_ms < due)
+        due = g->patience_ms;
     if (due == UINT64_MAX)
         return -1;
     return due <= now_ms ? 0 : due - now_ms > INT_MAX ? INT_MAX : (int)(due - now_ms);
@@ -172,109 +201,85 @@ static int until_next(const struct guard *g, uint64_t now_ms)
 static void keep_time(struct guard *g, uint64_t now_ms)
 {
     const uint64_t wall = g->launch->budgets.wall_ms;
-    if (orphaned)
-        end(g, WIRE_LIMIT_NONE);
     if (g->phase == RUNNING && wall && now_ms - g->start_ms >= wall)
         end(g, WIRE_LIMIT_WALL);
     if (g->phase == RUNNING && g->census.proc >= 0 && now_ms >= g->watch.next_ms)
         look(g, now_ms);
-    if (g->phase == ASKED && now_ms - g->asked_ms >= ASK_MS && g->launch->full) {
+    if (g->phase == ASKED && now_ms >= g->asked_ms + ASK_MS && g->launch->full) {
         kernel_pidfd_send_signal(g->pidfd, SIGKILL, NULL, 0);
         g->phase = KILLED;
     }
 }
 
-/* Waits until something happens and does it. False: init has ended. */
+/* Waits until something happens and does it. False: init, or everybody, has ended. */
 static bool turn(struct guard *g)
 {
     enum { INIT, CONTROL, ALIVE, NOTICES, DISK, WATCHED };
     struct pollfd watched[WATCHED] = {
-        [INIT] = {.fd = g->pidfd, .events = POLLIN},
+        [INIT] = {.fd = g->launch->full ? g->pidfd : -1, .events = POLLIN},
         [CONTROL] = {.fd = g->phase == RUNNING ? WIRE_CONTROL_FD : -1, .events = POLLIN},
         [ALIVE] = {.fd = g->alive, .events = POLLIN},
-        [NOTICES] = {.fd = g->notices.is_waiting ? -1 : g->notices.listener, .events = POLLIN},
+        [NOTICES] = {.fd = g->notices.listener, .events = POLLIN},
         [DISK] = {.fd = g->disk.result, .events = POLLIN},
     };
-    int r = poll(watched, WATCHED, until_next(g, clock_monotonic_ms()));
+    /* In landlock strength whoever stops or ends wakes us, and only here. */
+    sigset_t none;
+    sigemptyset(&none);
+    int wait_ms = until_next(g, clock_monotonic_ms());
+    struct timespec wait = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000L};
+    int r = ppoll(watched, WATCHED, wait_ms < 0 ? NULL : &wait, &none);
+    if (!g->launch->full && reap(g))
+        return false;
     uint64_t now_ms = clock_monotonic_ms();
+    if (!g->launch->trace.waiting_count)
+        g->patience_ms = now_ms + TRACE_PATIENCE_MS;
+    else if (now_ms >= g->patience_ms)
+        trace_refuse_waiting(&g->launch->trace);
     if (r > 0) {
         if (watched[INIT].revents & POLLIN)
             return false;
         if (watched[ALIVE].revents)
             receive_handover(g);
         if (watched[NOTICES].revents & POLLIN)
-            notices_answer(&g->notices, now_ms);
+            notices_answer(&g->notices);
         else if (watched[NOTICES].revents)
             g->notices.listener = -1; /* nobody is left who could ask */
-        if (watched[DISK].revents && disk_is_over(&g->disk, &g->launch->budgets, &g->census))
+        if (watched[DISK].revents &&
+            disk_is_over(&g->disk, &g->launch->budgets, &g->census, g->notices.allocated_bytes))
             end(g, WIRE_LIMIT_DISK);
         if (watched[CONTROL].revents)
             end(g, WIRE_LIMIT_NONE);
     }
-    if (g->notices.is_waiting)
-        notices_retry(&g->notices, now_ms);
     keep_time(g, now_ms);
     return true;
 }
 
-/* --- the account ---------------------------------------------------------------------------- */
-
-static void add_usage(struct wire_usage *usage, const struct rusage *r)
-{
-    usage->cpu_us += (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000 +
-                     (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
-    usage->bytes_written += (uint64_t)r->ru_oublock * 512;
-    if ((uint64_t)r->ru_maxrss * 1024 > usage->memory_peak_bytes)
-        usage->memory_peak_bytes = (uint64_t)r->ru_maxrss * 1024;
-}
-
-/* Landlock strength: the program has ended, or everything is to: nobody stays. */
-static uint32_t reap_descendants(struct guard *g, struct wire_usage *usage)
-{
-    uint32_t survivors = 0;
-    g->notices.ending = true;
-    for (;;) {
-        struct rusage r;
-        kill_descendants(g);
-        /* Those who wait for our answer to be born, or not, are killed as they wait. */
-        pid_t pid = wait4(-1, NULL, WNOHANG, &r);
-        if (pid < 0 && errno != EINTR)
-            return survivors;
-        if (pid > 0) {
-            add_usage(usage, &r);
-            survivors++;
-        } else {
-            poll(NULL, 0, 1);
-        }
-    }
-}
+/* --- the whole ------------------------------------------------------------------------------ */
 
 static void report(struct guard *g)
 {
-    struct rusage r = {0};
     struct wire_message message = {.kind = WIRE_GONE, .limit = g->limit, .means = g->means};
-    int status = 0;
-    while (wait4(g->init, &status, 0, &r) < 0 && errno == EINTR)
-        ;
-    add_usage(&message.usage, &r);
-    if (!g->launch->full) {
-        struct wire_message ended = {.kind = WIRE_ENDED, .code = status};
-        ended.survivors = reap_descendants(g, &message.usage);
+    if (g->launch->full) {
+        struct rusage r = {0};
+        while (wait4(g->init, NULL, 0, &r) < 0 && errno == EINTR)
+            ;
+        add_usage(&g->usage, &r);
+    } else {
+        g->usage.processes_peak = (uint32_t)g->launch->trace.peak;
+        g->usage.spawns_refused = g->launch->trace.refused;
         if (g->phase == RUNNING)
-            send(WIRE_CONTROL_FD, &ended, sizeof(ended), MSG_NOSIGNAL);
+            send(WIRE_CONTROL_FD, &g->ended, sizeof(g->ended), MSG_NOSIGNAL);
     }
     /* The kernel may have been faster than we were. */
     if (g->phase == RUNNING && cgroup_ran_out(&g->cgroup)) {
         message.limit = WIRE_LIMIT_MEMORY;
         message.means = g->cgroup.means;
     }
+    message.usage = g->usage;
     if (g->watch.memory_peak > message.usage.memory_peak_bytes)
         message.usage.memory_peak_bytes = g->watch.memory_peak;
     if (g->watch.cpu_ms * 1000 > message.usage.cpu_us)
         message.usage.cpu_us = g->watch.cpu_ms * 1000;
-    message.code = status;
-    message.usage.processes_peak = (uint32_t)(g->notices.peak ? g->notices.peak : 1);
-    message.usage.spawns_refused = g->notices.refused;
     disk_end(&g->disk);
     cgroup_leave(&g->cgroup);
     send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
@@ -292,8 +297,6 @@ void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
     g->census.proc = g->notices.listener = g->notices.scratch = g->watch.scratch = -1;
     g->census.root = l->full ? 0 : getpid();
     g->notices.launch = l;
-    g->notices.census = &g->census;
-    g->notices.limit = l->budgets.processes;
     g->watch.last_ms = g->start_ms;
     shed(g);
     while (turn(g))

@@ -7,12 +7,6 @@
 #include "sandbox/launch/census.h"
 #include "sandbox/launch/launch.h"
 
-/*
- * L1: the supervisor's death is the guard's, and the kernel ends the rest. Only where there is no
- * inside of its own must the guard live on to end it.
- */
-#define GUARD_DEATH(launch) ((launch)->full ? SIGKILL : SIGTERM)
-
 /* --- cgroup.c: a control group of the kernel's, where one can be had ----------------------- */
 
 struct cgroup {
@@ -57,7 +51,8 @@ void disk_begin(struct disk *d, const struct handover *h);
 /* Whether so much has gone that it is worth counting; starts to count. */
 void disk_look(struct disk *d, const struct budgets *budgets, const struct census *c);
 /* The count is there: whether it is too much. */
-bool disk_is_over(struct disk *d, const struct budgets *budgets, const struct census *c);
+bool disk_is_over(struct disk *d, const struct budgets *budgets, const struct census *c,
+                  uint64_t allocated_bytes);
 void disk_end(struct disk *d);
 
 /* --- watch.c: CPU time and memory of the tree ---------------------------------------------- */
@@ -76,38 +71,17 @@ enum wire_limit watch_look(struct watch *w, const struct budgets *budgets, struc
 
 /* --- notices.c: calls of the inside that wait for an answer --------------------------------- */
 
-enum { NOTICES_PENDING = 1024 };
+enum { NOTICES_KINDS = 3 };
 
 struct notices {
     int listener;
     int scratch;
     const struct launch *launch;
-    struct census *census;
-    uint64_t limit; /* processes at once; 0: any number */
-    size_t seen;    /* at the last look */
-    uint64_t seen_ms;
-    struct {
-        uint32_t thread;
-        uint64_t since_ms;
-    } pending[NOTICES_PENDING]; /* agreed to since, and not seen yet */
-    size_t pending_count;
-    size_t unseen;   /* born, or not, since the last look */
-    bool is_waiting; /* somebody asked for a process while there was no room */
-    uint64_t waiting, waiting_since_ms;
-    uint32_t waiting_thread;
-    pid_t known[CENSUS_MAX];
-    size_t known_count;
-    uint64_t shared_bytes; /* SysV shared memory that was asked for */
-    size_t peak;
-    uint32_t refused;
-    bool ending; /* nobody is born any more (L6) */
+    uint64_t shared[NOTICES_KINDS]; /* what was asked for of SysV IPC */
+    uint64_t allocated_bytes;       /* of files: space that no write tells of */
 };
 
-/* Answers one. While somebody waits, the others do, too. */
-void notices_answer(struct notices *n, uint64_t now_ms);
-/* Whether there is room now for the one who waits, or the wait too long. */
-void notices_retry(struct notices *n, uint64_t now_ms);
-/* A look that was made anyway. */
-void notices_seen(struct notices *n, size_t count, uint64_t now_ms);
+/* Answers one. */
+void notices_answer(struct notices *n);
 
 #endif

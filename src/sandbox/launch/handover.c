@@ -18,14 +18,14 @@ int handover_send(struct launch *l, int listener)
     fds[count++] = listener;
     fds[count++] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (l->full)
-        fds[count++] = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fds[count++] = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < l->plan.count && count < FDS_MAX; i++) {
         const struct plan_step *step = &l->plan.steps[i];
         bool counted = l->full ? step->kind == PLAN_BIND && step->flags & PLAN_WATCHED
                                : step->kind == PLAN_ACCESS && strcmp(step->text, "write") == 0 &&
                                      strncmp(step->path, "/dev/", 5) != 0;
         if (counted)
-            fds[count++] = open(step->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+            fds[count++] = open(step->path, O_PATH | O_CLOEXEC);
     }
 
     union {

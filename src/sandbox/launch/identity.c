@@ -183,8 +183,10 @@ int identity_owner_map(struct launch *l, uid_t owner, gid_t group)
     static _Alignas(16) char stack[16384];
     pid_t holder =
         clone(wait_to_be_killed, stack + sizeof(stack), CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
-    if (holder < 0)
+    if (holder < 0) {
+        l->stage = WIRE_STAGE_NAMESPACES;
         return err_errno(&l->err, -errno, "cannot make a user namespace");
+    }
 
     int r = write_owner(holder, "uid_map", owner, l->identity.outer_uid);
     if (r == 0)

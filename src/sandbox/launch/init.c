@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,14 +65,14 @@ static int set_limit(struct launch *l, const struct plan_step *step)
     return err_set(&l->err, -EINVAL, "unknown limit '%s'", step->text);
 }
 
+/* Only below /proc/sys, whatever the plan says. */
 static int set_sysctl(struct launch *l, const struct plan_step *step)
 {
-    char path[128], value[32];
-    snprintf(path, sizeof(path), "/proc/sys/%s", step->text);
-    int len = snprintf(value, sizeof(value), "%" PRIu64 "\n", step->number[0]);
-    FD_CLEANUP int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, value, (size_t)len) < 0)
-        return err_errno(&l->err, -errno, "cannot set '%s'", step->text);
+    if (strncmp(step->path, "/proc/sys/", 10) != 0)
+        return err_set(&l->err, -EINVAL, "'%s' is no setting of the kernel's", step->path);
+    FD_CLEANUP int fd = open(step->path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, step->text, strlen(step->text)) < 0)
+        return err_errno(&l->err, -errno, "cannot set '%s'", step->path);
     return 0;
 }
 
@@ -136,89 +137,106 @@ static _Noreturn void become_program(struct launch *l, const struct program *p)
     launch_give_up(l);
 }
 
-/* Shares init's memory until it executes. */
+/*
+ * Starts the program's process, which waits until it is traced. For that it must be one that may be
+ * looked into; so is init for the moment, and there is nobody yet who could.
+ */
 static pid_t start_program(struct launch *l, const struct program *p)
 {
-    pid_t pid = vfork();
-    if (pid == 0)
+    int gate[2];
+    if (pipe2(gate, O_CLOEXEC) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0)
+        return err_errno(&l->err, -errno, "cannot start a process");
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        close(gate[1]);
+        if (read(gate[0], &byte, 1) != 1)
+            _exit(125);
         become_program(l, p);
+    }
     if (pid < 0)
-        err_errno(&l->err, -errno, "cannot start a process");
+        return err_errno(&l->err, -errno, "cannot start a process");
+    int r = trace_begin(&l->trace, l->budgets.processes, pid);
+    if (r < 0)
+        return err_errno(&l->err, r, "cannot trace the program");
+    if (prctl(PR_SET_DUMPABLE, 0) < 0 || write(gate[1], "", 1) != 1)
+        return err_errno(&l->err, -errno, "cannot start the program");
+    close(gate[0]);
+    close(gate[1]);
     return pid;
 }
 
 /*
  * The guard's wish to end it all. The inside may send the signal, too, and is not heard: only from
- * another pid namespace does it come without a sender.
+ * another pid namespace does it come without a sender. No fork escapes a signal to all.
  */
-static volatile sig_atomic_t end_wanted;
-
-static void note_child(int number)
-{
-    (void)number; /* only wakes sigsuspend */
-}
-
-static void want_end(int number, siginfo_t *info, void *context)
+static void end_all(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)context;
     /* A queued signal says of its sender what it likes; the kernel speaks for a plain one. */
     if (info->si_code == SI_USER && info->si_pid == 0)
-        end_wanted = 1;
+        kill(-1, SIGKILL);
+}
+
+static void note_time(int number)
+{
+    (void)number; /* only wakes waitpid */
 }
 
 static int watch_for_end(struct launch *l)
 {
-    struct sigaction action = {.sa_sigaction = want_end, .sa_flags = SA_SIGINFO};
-    sigset_t blocked;
+    struct sigaction action = {.sa_sigaction = end_all, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction alarm = {.sa_handler = note_time};
     sigemptyset(&action.sa_mask);
-    sigemptyset(&blocked);
-    sigaddset(&blocked, WIRE_END_SIGNAL);
-    sigaddset(&blocked, SIGCHLD);
-    if (sigaction(WIRE_END_SIGNAL, &action, NULL) < 0 || signal(SIGCHLD, note_child) == SIG_ERR ||
-        sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
+    sigemptyset(&alarm.sa_mask);
+    if (sigaction(WIRE_END_SIGNAL, &action, NULL) < 0 || sigaction(SIGALRM, &alarm, NULL) < 0)
         return err_errno(&l->err, -errno, "cannot watch for signals");
     return 0;
 }
 
-/*
- * Kills and reaps whatever is left, so that it is counted and its resources are known. No fork
- * escapes a signal to all. Should init be killed instead, the kernel does the rest.
- */
-static uint32_t end_everything(void)
+/* Wakes us again and again while somebody waits for room for a process. */
+static void keep_patience(const struct trace *t, bool *ticking)
 {
-    uint32_t count = 0;
-    kill(-1, SIGKILL);
-    for (;;) {
-        if (waitpid(-1, NULL, 0) > 0)
-            count++;
-        else if (errno != EINTR)
-            return count;
-    }
+    const struct timeval tick = {.tv_usec = TRACE_PATIENCE_MS * 1000L}, none = {0};
+    if ((t->waiting_count > 0) == *ticking)
+        return;
+    *ticking = t->waiting_count > 0;
+    const struct itimerval timer = {.it_interval = *ticking ? tick : none,
+                                    .it_value = *ticking ? tick : none};
+    setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Reaps until the program ends, or the guard wants everything to end. */
-static _Noreturn void reap_until(pid_t program)
+/* Reaps until nobody is left; when the program ends, the others are killed. */
+static _Noreturn void reap(struct launch *l, pid_t program)
 {
-    sigset_t none;
-    sigemptyset(&none);
+    struct wire_message ended = {.kind = WIRE_NOTHING};
+    bool ticking = false;
     for (;;) {
         int status;
-        pid_t pid;
-        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-            if (pid != program)
-                continue;
-            struct wire_message message = {
-                .kind = WIRE_ENDED, .code = status, .survivors = end_everything()};
-            send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
-            _exit(0);
+        keep_patience(&l->trace, &ticking);
+        pid_t pid = waitpid(-1, &status, __WALL);
+        if (pid < 0 && errno == EINTR) {
+            trace_refuse_waiting(&l->trace);
+            continue;
         }
-        if (end_wanted || (pid < 0 && errno == ECHILD)) {
-            end_everything();
-            _exit(0);
+        if (pid < 0)
+            break;
+        bool process = trace_handle(&l->trace, pid, status);
+        if (pid == program && process) {
+            ended = (struct wire_message){.kind = WIRE_ENDED, .code = status};
+            kill(-1, SIGKILL);
+        } else if (process && ended.kind == WIRE_ENDED) {
+            ended.survivors++;
         }
-        sigsuspend(&none);
     }
+    struct wire_message counted = {
+        .kind = WIRE_COUNTED,
+        .usage = {.processes_peak = (uint32_t)l->trace.peak, .spawns_refused = l->trace.refused}};
+    send(WIRE_CONTROL_FD, &counted, sizeof(counted), MSG_NOSIGNAL);
+    if (ended.kind == WIRE_ENDED)
+        send(WIRE_CONTROL_FD, &ended, sizeof(ended), MSG_NOSIGNAL);
+    _exit(0);
 }
 
 /* Should the host run out of memory, the inside goes first. */
@@ -247,7 +265,9 @@ static int build(struct launch *l, struct program *program)
         r = tree_open_all(l);
     if (r == 0 && has_own_network(l))
         r = net_loopback_up(l);
-    if (r == 0)
+    if (r == 0 && !l->full)
+        r = l->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (r >= 0)
         r = build_walls(l);
     if (r == 0 && l->full)
         r = root_enter(l);
@@ -266,11 +286,16 @@ _Noreturn void init_main(struct launch *l)
     volunteer();
     if (build(l, &program) < 0)
         launch_give_up(l);
+    struct stat input;
+    if (fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode))
+        launch_report(WIRE_BUILT, l, 0);
     if (!l->full)
         become_program(l, &program);
     setsid();
+    if (watch_for_end(l) < 0)
+        launch_give_up(l);
     pid_t pid = start_program(l, &program);
-    if (pid < 0 || watch_for_end(l) < 0)
+    if (pid < 0)
         launch_give_up(l);
     /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
     close(WIRE_PLAN_FD);
@@ -279,5 +304,5 @@ _Noreturn void init_main(struct launch *l)
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
     fd_close(&l->ruleset);
-    reap_until(pid);
+    reap(l, pid);
 }

@@ -49,7 +49,7 @@ static int die_with_supervisor(struct launch *l)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return err_errno(&l->err, -errno, "cannot tie the sandbox's life to its supervisor's");
-    struct pollfd control = {.fd = WIRE_CONTROL_FD, .events = POLLIN};
+    struct pollfd control = {.fd = WIRE_CONTROL_FD, .events = 0}; /* its end is told unasked */
     if (poll(&control, 1, 0) != 0)
         return err_set(&l->err, -EPIPE, "the supervisor is gone");
     return 0;
@@ -163,6 +163,9 @@ static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd, int *ret
     if (r < 0)
         return r;
     l->stage = WIRE_STAGE_OTHER;
+    r = l->full ? 0 : trace_begin(&l->trace, l->budgets.processes, (pid_t)pid);
+    if (r < 0)
+        return err_errno(&l->err, r, "cannot trace the program");
     /* The other end stays open for as long as the guard lives (L1). */
     if (fd_write_quietly(alive[1], "", 1) != 1)
         return err_set(&l->err, -EPIPE, "process 1 died before it began");
@@ -197,11 +200,10 @@ int main(int argc, char **argv)
     /* A session of our own: the terminal's keys reach the supervisor alone. EPERM: it is one. */
     setsid();
 
-    if (die_with_supervisor(l) < 0)
-        launch_give_up(l);
     if (argc == 2 && strcmp(argv[1], WIRE_KEEP) == 0)
-        keep_main(l);
-    if (read_plan(l) < 0 || close_descriptors(l) < 0 || read_frame(l) < 0 || identity_choose(l) < 0)
+        keep_main(l); /* which ends with its socket, not with the thread that started it */
+    if (die_with_supervisor(l) < 0 || read_plan(l) < 0 || close_descriptors(l) < 0 ||
+        read_frame(l) < 0 || identity_choose(l) < 0)
         launch_give_up(l);
 
     /* Root opens what the inside's user could not reach; a user does so from within. */

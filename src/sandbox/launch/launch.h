@@ -15,7 +15,7 @@
  *   L3  Any step that fails ends the launch before the program runs.
  *   L4  Init has no capability and cannot be traced when the program starts.
  *   L5  Host uid 0 is never mapped into the sandbox.
- *   L6  The program starts no process that the guard has not agreed to.
+ *   L6  The program starts no process that its tracer has not agreed to.
  */
 #ifndef NACRE_SANDBOX_LAUNCH_H
 #define NACRE_SANDBOX_LAUNCH_H
@@ -25,6 +25,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "sandbox/launch/trace.h"
 #include "sandbox/wire.h"
 
 /* Who the inside is to the kernel, and what it believes to be. */
@@ -50,6 +51,7 @@ struct launch {
     int ruleset;               /* Landlock's; -1: none */
     enum wire_stage stage;
     int tree[PLAN_STEPS_MAX]; /* the detached mount for each bind step */
+    struct trace trace;       /* kept by the one that reaps */
     struct err err;
 };
 

@@ -16,16 +16,17 @@ static int set_capabilities(uint32_t mask)
     return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
 }
 
-static int drop_capabilities(void)
+/* In landlock strength nobody has the right to; and there is nothing in the sets to begin with. */
+static int drop_capabilities(bool full)
 {
-    for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
+    for (int cap = 0; full && prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
         if (prctl(PR_CAPBSET_DROP, cap) < 0)
             return -errno;
     }
-    if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                                     SECBIT_NO_CAP_AMBIENT_RAISE |
-                                     SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
+    if (full && prctl(PR_SET_SECUREBITS,
+                      SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                          SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                          SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) < 0)
         return -errno;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return -errno;
@@ -37,7 +38,7 @@ int privilege_drop(struct launch *l)
     /* An empty session keyring in place of the caller's. Without the call there are no keys. */
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
         return err_errno(&l->err, -errno, "cannot make a session keyring");
-    int r = drop_capabilities();
+    int r = drop_capabilities(l->full);
     if (r < 0)
         return err_errno(&l->err, r, "cannot drop capabilities");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

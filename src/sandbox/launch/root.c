@@ -109,7 +109,8 @@ static int open_parent(struct launch *l, const struct plan_step *step,
             break;
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
         int below = openat(dir, ret_name, flags);
-        if (below < 0 && errno == ENOENT && !(step->flags & PLAN_IF_THERE)) {
+        bool make = !(step->flags & PLAN_IF_THERE) || step->kind == PLAN_LINK;
+        if (below < 0 && errno == ENOENT && make) {
             if (mkdirat(dir, ret_name, 0755) < 0)
                 return -errno;
             below = openat(dir, ret_name, flags);
@@ -193,6 +194,8 @@ static int make_link(struct launch *l, const struct plan_step *step)
     char name[NAME_MAX + 1];
     FD_CLEANUP int parent = open_parent(l, step, name);
     int r = parent < 0 ? parent : symlinkat(step->text, parent, name) < 0 ? -errno : 0;
+    if (r == -EEXIST && step->flags & PLAN_IF_THERE)
+        return 0;
     return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
 }
 
@@ -267,10 +270,17 @@ static int make_proc(struct launch *l, const struct plan_step *step)
     return place_mount(l, step, mount);
 }
 
-static int make_devpts(struct launch *l, const struct plan_step *step)
+static int make_own(struct launch *l, const struct plan_step *step)
 {
-    const char *const options[][2] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
-    FD_CLEANUP int mount = make_mount(l, "devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    static const char *const terminals[][2] = {
+        {"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
+    bool devpts = strcmp(step->text, "devpts") == 0;
+    if (!devpts && strcmp(step->text, "mqueue") != 0)
+        return err_set(&l->err, -EINVAL, "unknown file system '%s'", step->text);
+    /* Device nodes are what the one is for. */
+    FD_CLEANUP int mount =
+        make_mount(l, step->text, devpts ? terminals : NULL,
+                   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | (devpts ? 0 : MOUNT_ATTR_NODEV));
     return mount < 0 ? mount : place_mount(l, step, mount);
 }
 
@@ -279,7 +289,7 @@ int root_apply(struct launch *l, size_t index)
     static int (*const make[PLAN_KINDS])(struct launch * l, const struct plan_step *step) = {
         [PLAN_ROOT] = make_root,   [PLAN_DIR] = make_dir,         [PLAN_FILE] = make_file,
         [PLAN_LINK] = make_link,   [PLAN_SCRATCH] = make_scratch, [PLAN_BIND] = make_bind,
-        [PLAN_PROC] = make_proc,   [PLAN_DEVPTS] = make_devpts,   [PLAN_PIN] = make_pin,
+        [PLAN_PROC] = make_proc,   [PLAN_MOUNT] = make_own,       [PLAN_PIN] = make_pin,
         [PLAN_HIDE] = make_hidden,
     };
     const struct plan_step *step = &l->plan.steps[index];

@@ -19,6 +19,21 @@ static int check_same(struct launch *l, const struct plan_step *step, const stru
     return err_set(&l->err, -ESTALE, "'%s' was replaced while the sandbox was built", step->text);
 }
 
+/* Most have the same owner; a namespace for each would cost more than all the mounts. */
+static int owner_map(struct launch *l, const struct stat *st)
+{
+    static int last = -1;
+    static uid_t owner;
+    static gid_t group;
+    if (last < 0 || owner != st->st_uid || group != st->st_gid) {
+        fd_close(&last);
+        last = identity_owner_map(l, st->st_uid, st->st_gid);
+        owner = st->st_uid;
+        group = st->st_gid;
+    }
+    return last;
+}
+
 static int open_source(struct launch *l, const struct plan_step *step)
 {
     FD_CLEANUP int tree = step->flags & PLAN_HELD
@@ -40,14 +55,13 @@ static int open_source(struct launch *l, const struct plan_step *step)
         attributes.attr_set |= MOUNT_ATTR_NOEXEC;
     else
         attributes.attr_set |= MOUNT_ATTR_NODEV;
-    FD_CLEANUP int owner_map = -1;
     if (l->privileged && step->flags & PLAN_OWNED) {
         l->stage = WIRE_STAGE_IDMAP;
-        owner_map = identity_owner_map(l, st.st_uid, st.st_gid);
-        if (owner_map < 0)
-            return owner_map;
+        int map = owner_map(l, &st);
+        if (map < 0)
+            return map;
         attributes.attr_set |= MOUNT_ATTR_IDMAP;
-        attributes.userns_fd = (unsigned)owner_map;
+        attributes.userns_fd = (unsigned)map;
     }
     if (kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes) < 0)
         return err_errno(&l->err, -errno, "cannot restrict '%s'", step->text);

@@ -1,0 +1,225 @@
+/* See trace.h. */
+#include "sandbox/launch/trace.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#define OPTIONS                                                                                    \
+    (PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |        \
+     PTRACE_O_TRACECLONE)
+
+/* --- the table: open addressing, no more than half full ------------------------------------- */
+
+static struct trace_slot *find(struct trace *t, pid_t id)
+{
+    size_t at = (uint32_t)id * UINT32_C(2654435761) >> 17;
+    while (t->slots[at % TRACE_SLOTS].id && t->slots[at % TRACE_SLOTS].id != id)
+        at++;
+    return &t->slots[at % TRACE_SLOTS];
+}
+
+static struct trace_slot *add(struct trace *t, pid_t id)
+{
+    struct trace_slot *slot = find(t, id);
+    if (!slot->id) {
+        slot->id = id;
+        t->used++;
+    }
+    return slot;
+}
+
+/* Those behind it that would no longer be found move up. */
+static void drop(struct trace *t, struct trace_slot *slot)
+{
+    size_t hole = (size_t)(slot - t->slots);
+    *slot = (struct trace_slot){0};
+    t->used--;
+    for (size_t at = (hole + 1) % TRACE_SLOTS; t->slots[at].id; at = (at + 1) % TRACE_SLOTS) {
+        struct trace_slot moved = t->slots[at];
+        t->slots[at] = (struct trace_slot){0};
+        *find(t, moved.id) = moved;
+    }
+}
+
+/* --- births and deaths ---------------------------------------------------------------------- */
+
+static void release(struct trace *t, struct trace_slot *slot)
+{
+    if (!slot->id || !slot->spawns)
+        return;
+    slot->spawns = false;
+    t->reserved--;
+    if (!slot->lives)
+        drop(t, slot);
+}
+
+static void born(struct trace *t, pid_t pid)
+{
+    struct trace_slot *slot = add(t, pid);
+    if (slot->lives)
+        return;
+    slot->lives = true;
+    t->processes++;
+    if (t->processes > t->peak)
+        t->peak = t->processes;
+}
+
+/* The call does not happen, and its answer is this error. */
+static void refuse_call(pid_t thread, int error)
+{
+#if defined(__x86_64__)
+    struct user_regs_struct registers;
+    struct iovec all = {.iov_base = &registers, .iov_len = sizeof(registers)};
+    ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all);
+    registers.orig_rax = (unsigned long long)-1;
+    registers.rax = (unsigned long long)-error;
+    ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
+#elif defined(__aarch64__)
+    struct user_regs_struct registers;
+    struct iovec all = {.iov_base = &registers, .iov_len = sizeof(registers)};
+    int none = -1;
+    struct iovec call = {.iov_base = &none, .iov_len = sizeof(none)};
+    ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all);
+    registers.regs[0] = (unsigned long long)-error;
+    ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
+    ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &call);
+#else
+#error "unknown architecture: how a call is refused is needed here"
+#endif
+}
+
+/* The program itself is there, too, and is not one of its children. */
+static bool has_room(const struct trace *t)
+{
+    return (!t->limit || t->processes + t->reserved < t->limit + 1) && t->used < TRACE_SLOTS / 2;
+}
+
+static void agree(struct trace *t, pid_t thread)
+{
+    add(t, thread)->spawns = true;
+    t->reserved++;
+    ptrace(PTRACE_CONT, thread, NULL, NULL);
+}
+
+static void refuse(struct trace *t, pid_t thread)
+{
+    t->refused++;
+    refuse_call(thread, EAGAIN);
+    ptrace(PTRACE_CONT, thread, NULL, NULL);
+}
+
+/* Some who still count are already dying, so there may be room in a moment. */
+static void answer(struct trace *t, pid_t thread)
+{
+    release(t, find(t, thread)); /* the last one failed */
+    if (has_room(t))
+        agree(t, thread);
+    else if (t->waiting_count < TRACE_WAITING && !t->stays_full)
+        t->waiting[t->waiting_count++] = thread;
+    else
+        refuse(t, thread);
+}
+
+void trace_refuse_waiting(struct trace *t)
+{
+    for (size_t i = 0; i < t->waiting_count; i++)
+        refuse(t, t->waiting[i]);
+    t->stays_full = t->waiting_count > 0;
+    t->waiting_count = 0;
+}
+
+static void serve_waiting(struct trace *t)
+{
+    while (t->waiting_count && has_room(t)) {
+        pid_t first = t->waiting[0];
+        memmove(t->waiting, t->waiting + 1, --t->waiting_count * sizeof(t->waiting[0]));
+        agree(t, first);
+    }
+}
+
+static bool died(struct trace *t, pid_t pid)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->waiting_count; i++) {
+        if (t->waiting[i] != pid)
+            t->waiting[kept++] = t->waiting[i];
+    }
+    t->waiting_count = kept;
+    release(t, find(t, pid));
+    struct trace_slot *slot = find(t, pid);
+    bool process = slot->id != 0;
+    if (process) {
+        drop(t, slot);
+        t->processes--;
+        t->stays_full = false;
+    } else {
+        t->early[t->early_next++ % TRACE_EARLY] = pid;
+    }
+    serve_waiting(t);
+    return process;
+}
+
+/* Only those who asked make processes; the others, threads. */
+static void note_birth(struct trace *t, pid_t parent)
+{
+    unsigned long child = 0;
+    struct trace_slot *slot = find(t, parent);
+    if (!slot->id || !slot->spawns)
+        return;
+    release(t, slot);
+    if (ptrace(PTRACE_GETEVENTMSG, parent, NULL, &child) < 0)
+        return;
+    for (size_t i = 0; i < TRACE_EARLY; i++) {
+        if (t->early[i] == (pid_t)child) {
+            t->early[i] = 0;
+            return; /* its end was told before its birth */
+        }
+    }
+    born(t, (pid_t)child);
+}
+
+bool trace_handle(struct trace *t, pid_t pid, int status)
+{
+    if (!WIFSTOPPED(status))
+        return died(t, pid);
+    int signal_number = WSTOPSIG(status);
+    switch (status >> 16) {
+    case 0: /* a signal on its way */
+        ptrace(PTRACE_CONT, pid, NULL, (void *)(long)signal_number);
+        return false;
+    case PTRACE_EVENT_SECCOMP:
+        answer(t, pid);
+        return false;
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE:
+        note_birth(t, pid);
+        break;
+    case PTRACE_EVENT_STOP:
+        /* Stopped by a signal such as SIGSTOP: let it be, until another one wakes it. */
+        if (signal_number != SIGTRAP) {
+            ptrace(PTRACE_LISTEN, pid, NULL, NULL);
+            return false;
+        }
+        break;
+    default:
+        break;
+    }
+    ptrace(PTRACE_CONT, pid, NULL, NULL);
+    return false;
+}
+
+int trace_begin(struct trace *t, uint64_t limit, pid_t program)
+{
+    t->limit = limit;
+    if (ptrace(PTRACE_SEIZE, program, NULL, (void *)(long)OPTIONS) < 0)
+        return -errno;
+    born(t, program);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * Who is born inside, and who dies: every process of the inside is traced by the one that reaps it
+ * (init; in landlock strength the guard), so that none starts that was not agreed to (L6) and none
+ * is missed.
+ *
+ * Processes are counted here, and not by RLIMIT_NPROC or a control group, since these count
+ * threads: a limit of five would not even start node. And they are traced, and the filter does not
+ * ask by a notification, since a fork that waits for the answer to one can be interrupted by a
+ * signal, which a fork never is: shells take that for an error.
+ */
+#ifndef NACRE_SANDBOX_LAUNCH_TRACE_H
+#define NACRE_SANDBOX_LAUNCH_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    TRACE_SLOTS = 1 << 15,
+    TRACE_WAITING = 1024,
+    TRACE_EARLY = 256,
+    /* So long one who wants a process waits for somebody else's end. */
+    TRACE_PATIENCE_MS = 30,
+};
+
+struct trace {
+    uint64_t limit;   /* processes at once besides the program; 0: any number */
+    size_t processes; /* that live, the program included */
+    size_t reserved;  /* agreed to, and not born yet */
+    size_t peak;
+    uint32_t refused;
+    struct trace_slot {
+        pid_t id;    /* 0: free */
+        bool lives;  /* a process of this number */
+        bool spawns; /* a thread of this number makes a process */
+    } slots[TRACE_SLOTS];
+    size_t used;
+    pid_t waiting[TRACE_WAITING]; /* stopped: they want a process, and there is no room */
+    size_t waiting_count;
+    pid_t early[TRACE_EARLY]; /* who died, and whose birth was not told yet; threads among them */
+    size_t early_next;
+    bool stays_full; /* nobody has ended since the last were told no */
+};
+
+/* Begins with the program, which must not run yet. 0 or a negative errno. */
+int trace_begin(struct trace *t, uint64_t limit, pid_t program);
+
+/*
+ * What waitpid (with __WALL) said of somebody. Sends on who was stopped. Returns whether a process,
+ * and not a thread of one, has ended.
+ */
+bool trace_handle(struct trace *t, pid_t pid, int status);
+
+/* Nobody has ended for a while: those who wait are told no. */
+void trace_refuse_waiting(struct trace *t);
+
+#endif
