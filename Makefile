@@ -41,7 +41,7 @@ LIBS := -Wl,--as-needed -lnettle -ljansson -lfyaml
 release_CC := gcc
 release_CFLAGS := -O2 -g -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 release_LDFLAGS := -Wl,-z,relro,-z,now -Wl,--gc-sections
-release_PROGRAM := -static-pie
+release_PROGRAM := -static -no-pie
 debug_CC := gcc
 debug_CFLAGS := -O0 -g3
 # clang, so that every test run compiles with both.

@@ -108,7 +108,8 @@ static void test_contents(void)
     tap_check(has(&plan, PLAN_ENV, "LC_ALL=C.UTF-8"), "the locale is pinned");
     tap_check(has(&plan, PLAN_ARG, "echo hi") && has(&plan, PLAN_ARG, "--"), "bash gets the text");
     tap_check(!has(&plan, PLAN_FILE, PLAN_TEXT_PATH), "a short text needs no file");
-    tap_check(has(&plan, PLAN_SYSCTL, "user/max_user_namespaces"), "no nested user namespaces");
+    tap_check(has(&plan, PLAN_SYSCTL, "/proc/sys/user/max_user_namespaces"),
+              "no nested user namespaces");
     arena_release(&arena);
 }
 

@@ -21,14 +21,14 @@ for home in "${homes[@]}"; do
     unlike "it cannot be read in $home" "$out$err" "*$secret*"
     unlike "nor seen" "$out" "*nacre-test-secret*"
 done
-nacre run 'ls -A /root /home /home/* /mnt /media /srv /boot /var/lib /var/log /var/spool /var/mail /lost+found 2>/dev/null | grep -v "^/\|^$\|^agent$"; echo done'
+nacre run 'ls -A /root /home /home/* /mnt /media /srv /boot /var/lib /var/log /var/spool /var/mail /lost+found 2>/dev/null | grep -v "^/\|^$\|^\.gitconfig$\|^\.cargo$\|^\.pyenv$\|^\.rustup$\|^${HOME##*/}$"; echo done'
 prints 'no other place of the host has anything in it' 'done'
 nacre run "grep -rsl '$secret' / --include='.nacre-test-secret*' 2>/dev/null; find / -xdev -name '.nacre-test-secret*' 2>/dev/null; echo done"
 prints 'nor is it found by a search of everything' 'done'
 nacre run 'ls -A /'
 for name in $out; do
     case $name in
-    bin | sbin | lib | lib32 | lib64 | libx32 | usr | opt | etc | dev | proc | tmp | var | run | home) ;;
+    bin | sbin | lib | lib32 | lib64 | libx32 | usr | opt | etc | dev | proc | tmp | var | run | home | "$(cut -d/ -f2 <<< "$HOME")") ;;
     "$(cut -d/ -f2 <<< "$PWD")") ;;
     *) not_ok 'a directory of the root that was not listed' "$name" ;;
     esac

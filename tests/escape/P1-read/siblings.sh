@@ -15,7 +15,7 @@ unlike 'no sibling can be read' "$out$err" "*$secret*"
 is 'nothing but the workspace is seen from above' "$(grep -v '^\.\.*$' <<< "$out" | sort -u)" ws
 nacre run -w ws 'cd ..; cd ..; cd ../../../../../../..; pwd; ls -a'
 like '.. ends at the root' "$out" '/'$'\n''*'
-unlike 'which is not the host'"'"'s' "$out" '*root*'
+unlike 'which is not the host'"'"'s' "$out" '*boot*'
 # Two runs at the same time: neither sees the other, nor its scratch.
 mkdir one two
 tag=$(unique)

@@ -12,7 +12,7 @@ nacre run 'env; set; export -p; compgen -e; cat /proc/self/environ /proc/*/envir
 like 'control: the command looked' "$out" '*looked*'
 unlike 'no variable of the caller' "$out$err" "*$secret*"
 nacre run 'env -0 | tr "\0" "\n" | sed "s/=.*//" | sort | tr "\n" " "'
-is 'the variables are the listed ones' "$out" 'HOME LANG LC_ALL LOGNAME PATH PWD SHELL SHLVL TERM TMPDIR USER _ '
+is 'the variables are the listed ones' "$out" 'ASAN_OPTIONS HOME LANG LC_ALL LOGNAME PATH PWD SHELL SHLVL TERM TMPDIR USER _ '
 nacre run 'cat /proc/1/environ; echo; cat /proc/1/cmdline | tr "\0" " "'
 unlike 'process 1 has none of it' "$out" "*$secret*"
 nacre run 'grep -l "'"${secret:0:12}"'" /proc/[0-9]*/environ /proc/1/mem 2>/dev/null; echo done'

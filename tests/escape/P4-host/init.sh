@@ -18,7 +18,10 @@ is 'its memory is closed (L4)' "$out" $'done\ndone'
 # The signal with which the guard ends everything, plain and with a forged sender.
 cat > forge.py << 'P'
 import ctypes, os, platform, signal, struct
-os.kill(1, signal.SIGTERM)
+try:
+    os.kill(1, signal.SIGTERM)
+except PermissionError:
+    pass
 number = {"x86_64": 129, "aarch64": 138}[platform.machine()]
 for code in (-1, -6, 0, 128):
     info = struct.pack("iiiiii", signal.SIGTERM, 0, code, 0, 0, 0).ljust(128, b"\0")
@@ -27,7 +30,7 @@ P
 nacre run 'python3 forge.py; sleep 0.3; echo alive'
 prints 'nobody inside can speak for the guard' alive
 # Process 1 reaps: orphans do not pile up.
-nacre run 'for i in $(seq 50); do (sleep 0.05 & ); done; sleep 1; ps -eo stat= | grep -c Z'
+nacre run --limit processes=100 'for i in $(seq 50); do (sleep 0.05 & ); done; sleep 1; ps -eo stat= | grep -c Z'
 is 'orphans are reaped' "$out" 0
 nacre run 'grep -E "^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs)" /proc/1/status | tr -s "\t" " "'
 is 'it has no capability (L4)' "$out" $'CapInh: 0000000000000000\nCapPrm: 0000000000000000\nCapEff: 0000000000000000\nCapBnd: 0000000000000000\nCapAmb: 0000000000000000\nNoNewPrivs: 1'
