@@ -96,7 +96,8 @@ typedef struct nacre_run_options {
      * The directory that the command may change. NULL: the nearest parent of the current directory
      * with .nacre or .git in it, else the current directory. A parent counts only if it and its
      * marker have the current directory's owner and others may not write to it; the home directory
-     * and what lies above it never do.
+     * and what lies above it never do. ":memory:": one in memory, with no path on the host; it is
+     * made at its first use and lives as long as the handle.
      */
     const char *workspace;
     /* Where the command starts: absolute, or relative to the workspace; NULL: the workspace. */
@@ -117,9 +118,10 @@ typedef struct nacre_run_options {
     int (*on_output)(void *user, nacre_stream stream, const char *bytes, size_t len);
     void *user;
     /*
-     * The caller's environment; ends with NULL. Only harmless variables (TERM, TZ …) are passed on.
-     * HOME is looked at to find the workspace and to warn. NULL: nothing is passed, and HOME is the
-     * process's own.
+     * The caller's environment; ends with NULL. Harmless variables (TERM, TZ …) and those that the
+     * policy names are passed on; HOME says where the private home lies inside; PATH and variables
+     * such as NVM_DIR lead to toolchains, which are shown. NULL: nothing is passed or shown, and
+     * HOME is the process's own.
      */
     const char *const *environment;
     /*

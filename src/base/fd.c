@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 
 void fd_close(int *fd)
@@ -78,4 +80,64 @@ int fd_copy_above(int fd, int least)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, least);
     return copy < 0 ? -errno : copy;
+}
+
+union passing {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(FD_PASSED_MAX * sizeof(int))];
+};
+
+int fd_send(int socket, const int *fds, size_t count)
+{
+    union passing control = {0};
+    char byte = 0;
+    struct iovec data = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    if (count > FD_PASSED_MAX)
+        return -E2BIG;
+    if (count) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+    }
+    ssize_t n;
+    do
+        n = sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == 1 ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int fd_receive(int socket, int *ret_fds, size_t max, bool wait)
+{
+    union passing control;
+    char byte;
+    struct iovec data = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    ssize_t n;
+    do
+        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    while (n < 0 && errno == EINTR);
+    if (n != 1)
+        return n < 0 && errno == EAGAIN ? -EAGAIN : -EPIPE;
+    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (!header)
+        return 0;
+    size_t count =
+        header->cmsg_type == SCM_RIGHTS ? (header->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+    int all[FD_PASSED_MAX];
+    memcpy(all, CMSG_DATA(header), count * sizeof(int));
+    if (count > max || message.msg_flags & MSG_CTRUNC) {
+        for (size_t i = 0; i < count; i++)
+            close(all[i]);
+        return -EPIPE;
+    }
+    memcpy(ret_fds, all, count * sizeof(int));
+    return (int)count;
 }

@@ -5,6 +5,7 @@
 #ifndef NACRE_BASE_FD_H
 #define NACRE_BASE_FD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -32,6 +33,16 @@ ssize_t fd_write_quietly(int fd, const void *bytes, size_t len);
 
 /* A memory file that holds `bytes`, sealed against every change, close-on-exec. */
 int fd_sealed_memory(const char *name, const void *bytes, size_t len);
+
+/*
+ * Passes descriptors on a Unix socket that keeps messages apart, with one byte; there may be none.
+ * 0 or a negative errno.
+ */
+enum { FD_PASSED_MAX = 128 };
+int fd_send(int socket, const int *fds, size_t count);
+
+/* Takes them, close-on-exec: their number, -EAGAIN where none is to be waited for, or -EPIPE. */
+int fd_receive(int socket, int *ret_fds, size_t max, bool wait);
 
 /* A close-on-exec copy of `fd` that is at least `least`, so that it survives dup2 to low numbers.
  */

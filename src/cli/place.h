@@ -17,8 +17,9 @@ struct place_options {
      .kind = OPTION_TEXT,                                                                          \
      .value_name = "DIR",                                                                          \
      .completes = COMPLETES_DIRECTORY,                                                             \
-     .help = "the directory that the command may change (default: the nearest parent with "        \
-             ".nacre or .git, else the current directory)",                                        \
+     .help = "the directory that the command may change, or :memory: for one that is gone "        \
+             "afterwards (default: the nearest parent with .nacre or .git, else the current "      \
+             "directory)",                                                                         \
      .offset = offsetof(type, place.workspace)},                                                   \
     {                                                                                              \
         .name = "cwd", .kind = OPTION_TEXT, .value_name = "DIR", .completes = COMPLETES_DIRECTORY, \

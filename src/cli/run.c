@@ -270,7 +270,8 @@ const struct command command_run = {
         "    nacre run -- grep -r 'a b' src\n"
         "\n"
         "Exit status: the command's own; 124 past the time limit; 125 nacre itself failed; 126 "
-        "refused; 127 command not found; 128+N killed by signal N.",
+        "refused; 127 command not found; 128+N killed by signal N; 137 past a limit of CPU time, "
+        "memory or disk.",
     .options = run_command_options,
     .options_size = sizeof(struct run_command_options),
     .wrong_call = EXIT_BROKEN,

@@ -194,21 +194,24 @@ static int held_mount(struct nacre *n, const struct policy *policy, struct err *
     return r;
 }
 
-/* Starts the plan and waits for its end. */
+/* Starts the plan and waits for its end; the sandbox that was opened before is used first. */
 static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_options *o,
                     const struct setting *setting, struct run_result *run)
 {
-    struct sandbox sandbox = SANDBOX_NONE;
+    struct sandbox sandbox = r->sandbox;
+    r->sandbox = (struct sandbox)SANDBOX_NONE;
+    int failure = sandbox.launcher > 0
+                      ? 0
+                      : sandbox_open(r->engine->launcher, o->stdin_fd >= 0, &sandbox, &r->error);
     FD_CLEANUP int held = -1;
-    if (setting->workspace.in_memory) {
-        held = held_mount(r->engine, setting->decider.policy, &r->error);
-        if (held < 0)
-            return held;
-    }
-    int failure = sandbox_start(&r->engine->allocator, r->engine->launcher, plan, o->stdin_fd >= 0,
-                                held, &sandbox, &r->error);
-    if (failure < 0)
+    if (failure == 0 && setting->workspace.in_memory)
+        failure = held = held_mount(r->engine, setting->decider.policy, &r->error);
+    if (failure >= 0)
+        failure = sandbox_start(&sandbox, &r->engine->allocator, plan, held, &r->error);
+    if (failure < 0) {
+        sandbox_release(&sandbox);
         return failure;
+    }
     const struct run_options run_options = {
         .timeout_ms = timeout_of(o),
         .stdin_fd = o->stdin_fd,

@@ -125,8 +125,15 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
 {
     nacre_run_options adjusted = *options, *o = &adjusted;
     struct setting setting;
-    if (!decide_text(r, o, &setting))
+    struct err later; /* why it cannot be opened is told when it is needed */
+    /* Namespaces take about as long to make as the verdict. */
+    if (sandbox_open(r->engine->launcher, o->stdin_fd >= 0, &r->sandbox, &later) < 0)
+        r->sandbox = (struct sandbox)SANDBOX_NONE;
+    bool runs = decide_text(r, o, &setting);
+    if (!runs) {
+        sandbox_release(&r->sandbox);
         return;
+    }
     r->working_dir = setting.workspace.cwd;
     if (setting.workspace.is_home)
         result_warn(
@@ -136,6 +143,7 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
         r->status = NACRE_STATUS_ERROR;
         r->exit_code = 125;
     }
+    sandbox_release(&r->sandbox); /* if it never came to its use */
 }
 
 int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
@@ -156,7 +164,8 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
         tell(error, &e);
         return e.code;
     }
-    *r = (nacre_result){.engine = n, .status = NACRE_STATUS_ERROR, .exit_code = 125};
+    *r = (nacre_result){
+        .engine = n, .status = NACRE_STATUS_ERROR, .exit_code = 125, .sandbox = SANDBOX_NONE};
     arena_init(&r->arena, &n->allocator, RESULT_BYTES_MAX);
     arena_init(&r->judgement, &n->allocator, JUDGEMENT_BYTES_MAX);
     for (int i = 0; i < RUN_STREAMS; i++) {

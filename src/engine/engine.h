@@ -67,6 +67,7 @@ struct nacre_result {
     bool judged;             /* there is a verdict */
     const char *working_dir; /* NULL until it is known */
     const char *rule;        /* that decided; NULL */
+    struct sandbox sandbox;  /* opened before the verdict, to be used once */
     bool ran;                /* the sandbox was started: the fields below mean something */
     struct capture captures[RUN_STREAMS];
     struct captured captured[RUN_STREAMS];

@@ -1,11 +1,14 @@
 /* What this host has to show: looked at once for each handle; see engine.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "engine/engine.h"
 #include "sandbox/kernel_calls.h"
 
@@ -16,6 +19,19 @@ static bool kernel_is_from(unsigned major, unsigned minor)
     unsigned has_major = 0, has_minor = 0;
     return uname(&name) == 0 && sscanf(name.release, "%u.%u", &has_major, &has_minor) == 2 &&
            (has_major > major || (has_major == major && has_minor >= minor));
+}
+
+enum { COPY_MAX = 4096 };
+
+/* The content of a small file; NULL for one that is larger by now, or no text. */
+static const char *read_text(struct arena *arena, const char *path)
+{
+    char text[COPY_MAX + 1];
+    FD_CLEANUP int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+    if (n < 0 || n > COPY_MAX || memchr(text, '\0', (size_t)n))
+        return NULL;
+    return arena_copy(arena, text, (size_t)n);
 }
 
 int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
@@ -38,6 +54,9 @@ int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
                 continue;
             entry.type = PLAN_HOST_LINK;
             entry.target = arena_copy(arena, target, (size_t)len);
+        } else if (S_ISREG(st.st_mode) && st.st_mode & S_IROTH && st.st_size <= COPY_MAX) {
+            entry.target = read_text(arena, path);
+            entry.type = entry.target ? PLAN_HOST_COPY : PLAN_HOST_PLACE;
         }
         entries[count++] = entry;
     }

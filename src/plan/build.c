@@ -207,6 +207,8 @@ static void plan_system(struct builder *b)
         const struct plan_host_entry *entry = &b->host->entries[i];
         if (entry->type == PLAN_HOST_LINK)
             add_link(b, entry->path, entry->target);
+        else if (entry->type == PLAN_HOST_COPY)
+            add_file(b, entry->path, entry->target, 0444);
         else
             add_bind(b, entry->path, entry->path, PLAN_READ_ONLY);
     }
@@ -405,7 +407,7 @@ static void plan_landlock(struct builder *b)
             add_access(b, writable[i], "write");
     } else {
         for (size_t i = 0; i < b->host->count; i++) {
-            if (b->host->entries[i].type == PLAN_HOST_PLACE)
+            if (b->host->entries[i].type != PLAN_HOST_LINK)
                 add_access(b, b->host->entries[i].path, "read");
         }
         add_access(b, "/proc", "read");

@@ -94,12 +94,13 @@ enum { PLAN_UID = 1000, PLAN_GID = 1000 };
 /* System paths that may be shown, if the host has them. The engine looks; ends with NULL. */
 extern const char *const plan_system_paths[];
 
-enum plan_host_type { PLAN_HOST_PLACE, PLAN_HOST_LINK };
+/* A small file that everybody may read is shown as a copy, which costs less than a mount. */
+enum plan_host_type { PLAN_HOST_PLACE, PLAN_HOST_LINK, PLAN_HOST_COPY };
 
 struct plan_host_entry {
     const char *path;
     enum plan_host_type type;
-    const char *target; /* of a link, as it is written */
+    const char *target; /* of a link, as it is written; of a copy, its content */
 };
 
 struct plan_host {

@@ -1,6 +1,5 @@
 /* A file system in memory, kept by a launcher of its own; see sandbox.h and launch/keep.c. */
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -42,25 +41,10 @@ int keeper_start(const char *launcher, uint64_t bytes, struct keeper *ret, struc
 
 int keeper_mount(const struct keeper *k, struct err *e)
 {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    char byte = 0;
-    struct iovec data = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    ssize_t n = send(k->control, "", 1, MSG_NOSIGNAL);
-    if (n == 1)
-        n = recvmsg(k->control, &message, MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *header = n == 1 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (!header || header->cmsg_type != SCM_RIGHTS)
+    int mount = -1;
+    if (send(k->control, "", 1, MSG_NOSIGNAL) != 1 || fd_receive(k->control, &mount, 1, true) != 1)
         return err_set(e, -EPIPE, "the keeper of the workspace in memory died");
-    int fd;
-    memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    return fd;
+    return mount;
 }
 
 void keeper_end(struct keeper *k)

@@ -35,7 +35,7 @@ static int make_pipe(bool launcher_reads, int *ret_theirs, int *ret_ours)
 }
 
 /* The launcher's end of everything; index is the number under which it finds it. */
-enum { THEIRS = WIRE_HELD_FD + 1 };
+enum { THEIRS = WIRE_CONTROL_FD + 1 };
 
 static int make_plan_fd(const struct allocator *allocator, const struct plan *plan)
 {
@@ -48,8 +48,7 @@ static int make_plan_fd(const struct allocator *allocator, const struct plan *pl
     return r;
 }
 
-static int make_descriptors(const struct allocator *allocator, const struct plan *plan, bool input,
-                            int held, struct sandbox *s, int theirs[THEIRS])
+static int make_descriptors(bool input, struct sandbox *s, int theirs[THEIRS])
 {
     int r = make_pipe(false, &theirs[STDOUT_FILENO], &s->output);
     if (r == 0)
@@ -67,11 +66,6 @@ static int make_descriptors(const struct allocator *allocator, const struct plan
         theirs[WIRE_CONTROL_FD] = pair[0];
         s->control = pair[1];
     }
-    if (r == 0)
-        r = theirs[WIRE_PLAN_FD] = make_plan_fd(allocator, plan);
-    if (r >= 0 && held >= 0)
-        r = theirs[WIRE_HELD_FD] = fd_copy_above(held, ABOVE_WIRE);
-
     for (int i = 0; r >= 0 && i < THEIRS; i++) {
         if (theirs[i] < 0)
             continue;
@@ -116,15 +110,14 @@ int sandbox_spawn(const char *launcher, const char *argument, const int *theirs,
     return -r;
 }
 
-int sandbox_start(const struct allocator *allocator, const char *launcher, const struct plan *plan,
-                  bool input, int held, struct sandbox *ret, struct err *e)
+int sandbox_open(const char *launcher, bool input, struct sandbox *ret, struct err *e)
 {
     struct sandbox s = SANDBOX_NONE;
     int theirs[THEIRS];
     for (int i = 0; i < THEIRS; i++)
         theirs[i] = -1;
 
-    int r = make_descriptors(allocator, plan, input, held, &s, theirs);
+    int r = make_descriptors(input, &s, theirs);
     if (r < 0)
         err_errno(e, r, "cannot make the sandbox's descriptors");
     else if ((r = sandbox_spawn(launcher, NULL, theirs, THEIRS, &s.launcher)) < 0)
@@ -138,6 +131,18 @@ int sandbox_start(const struct allocator *allocator, const char *launcher, const
     }
     *ret = s;
     return 0;
+}
+
+int sandbox_start(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
+                  int held, struct err *e)
+{
+    FD_CLEANUP int file = make_plan_fd(allocator, plan);
+    const int fds[] = {file, held};
+    if (file < 0)
+        return err_errno(e, file, "cannot write down the plan");
+    int r = fd_send(s->control, fds, held < 0 ? 1 : 2);
+    /* A launcher that has died says why, or how, with the next event. */
+    return r < 0 && r != -EPIPE ? err_errno(e, r, "cannot send the plan") : 0;
 }
 
 /* What to do about it, behind the reason. */

@@ -45,11 +45,14 @@ struct sandbox_outcome {
     }
 
 /*
- * Starts the launcher (a path) on a plan. With `input`, the program's stdin is a pipe. `held` is
- * the mount that the plan's held step means, or -1. On failure nothing is left behind.
+ * Executes the launcher (a path), which makes namespaces and waits. With `input`, the program's
+ * stdin is a pipe. On failure nothing is left behind.
  */
-int sandbox_start(const struct allocator *allocator, const char *launcher, const struct plan *plan,
-                  bool input, int held, struct sandbox *ret, struct err *e);
+int sandbox_open(const char *launcher, bool input, struct sandbox *ret, struct err *e);
+
+/* Gives it the plan; `held` is the mount that the plan's held step means, or -1. */
+int sandbox_start(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
+                  int held, struct err *e);
 
 /* Reads one event from `control` without blocking. 0: none was there. 1: outcome updated. */
 int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome);

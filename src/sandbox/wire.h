@@ -2,7 +2,7 @@
  * What passes between the supervisor and the launcher: descriptors with fixed numbers, and messages
  * on a SOCK_SEQPACKET pair. The program inside never holds the socket.
  *
- * The supervisor says one thing only, by closing its end: kill everything.
+ * The supervisor says two things only: the plan, and, by closing its end: kill everything.
  */
 #ifndef NACRE_SANDBOX_WIRE_H
 #define NACRE_SANDBOX_WIRE_H
@@ -10,7 +10,10 @@
 #include <signal.h>
 #include <stdint.h>
 
-/* 0, 1 and 2 are the program's own. The last is there only if the plan has a held mount. */
+/*
+ * 0, 1 and 2 are the program's own. The plan, and the mount that it may hold, come later, on the
+ * control socket: namespaces take a while to make, and need not wait for it.
+ */
 enum { WIRE_CONTROL_FD = 3, WIRE_PLAN_FD = 4, WIRE_HELD_FD = 5 };
 
 /* The launcher's argument that makes it a keeper (keep.c) of a file system in memory. */

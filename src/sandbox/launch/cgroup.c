@@ -1,7 +1,7 @@
 /*
- * Control groups: a harder wall for memory and an exact account of CPU time, where they can be had
- * without asking anybody: version 2 where a part of the tree is ours to divide (systemd delegates
- * it to a user's session), version 1 for root.
+ * Control groups: a harder wall for memory, where they can be had without asking anybody: version 2
+ * where a part of the tree is ours to divide (systemd delegates it to a user's session), version 1
+ * for root.
  *
  * Moving a process into a group can take the kernel many milliseconds, so a short run is never
  * moved: it is watched, as everybody is, and moved when it has lasted a while.
@@ -230,6 +230,14 @@ void cgroup_leave(struct cgroup *g)
     g->means = WIRE_BY_WATCHING;
 }
 
+/* Whether the process of this number is a guard; numbers are used again. */
+static bool is_guard(long pid)
+{
+    char path[64], name[32];
+    snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+    return read_file(AT_FDCWD, path, name, sizeof(name)) > 0 && strcmp(name, "nacre-launch\n") == 0;
+}
+
 /* A guard's number is in its group's name. One that lives among other numbers is not empty. */
 static void sweep_below(int parent)
 {
@@ -239,7 +247,7 @@ static void sweep_below(int parent)
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
             continue;
         long pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
-        if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+        if (pid > 0 && !is_guard(pid))
             unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
     }
     if (stream)
@@ -248,9 +256,19 @@ static void sweep_below(int parent)
         close(parent);
 }
 
+/* A look at our own group tells whether it has any below it; the usual answer costs next to
+ * nothing. */
 void cgroup_sweep(void)
 {
-    sweep_below(open_parent_v2());
-    for (size_t i = 0; i < GROUPS; i++)
+    int parent = open_parent_v1(controllers[0]);
+    struct stat st;
+    bool any = parent >= 0 && fstat(parent, &st) == 0 && st.st_nlink > 2;
+    if (!any) {
+        fd_close(&parent);
+        sweep_below(open_parent_v2());
+        return;
+    }
+    sweep_below(parent);
+    for (size_t i = 1; i < GROUPS; i++)
         sweep_below(open_parent_v1(controllers[i]));
 }

@@ -142,14 +142,12 @@ static bool reap(struct guard *g)
 
 static void receive_handover(struct guard *g)
 {
-    int r = handover_receive(g->alive, &g->handover);
+    int r = handover_receive(g->alive, g->launch->full, &g->handover);
     if (r == -EAGAIN)
         return;
-    int alive = g->alive;
     g->alive = -1; /* no longer polled; its end stays open for as long as we live (L1) */
     if (r < 0)
         return; /* init died while it built, and said why */
-    (void)alive;
     g->census.proc = g->handover.proc;
     g->notices.listener = g->handover.listener;
     g->notices.scratch = g->watch.scratch = g->handover.scratch;

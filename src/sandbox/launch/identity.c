@@ -57,9 +57,18 @@ static int unused_id(const char *map_file, uint32_t *ret)
 
 int identity_choose(struct launch *l)
 {
-    bool found = false;
+    /* Before there is a plan: as nearly every plan has it. */
+    bool found = l->plan.count == 0;
+    if (found) {
+        l->identity.inner_uid = PLAN_UID;
+        l->identity.inner_gid = PLAN_GID;
+    }
     for (size_t i = 0; i < l->plan.count; i++) {
         if (l->plan.steps[i].kind == PLAN_IDENTITY) {
+            bool same =
+                l->plan.steps[i].number[0] == PLAN_UID && l->plan.steps[i].number[1] == PLAN_GID;
+            if (l->full && same)
+                return 0; /* chosen already */
             l->identity.inner_uid = (uid_t)l->plan.steps[i].number[0];
             l->identity.inner_gid = (gid_t)l->plan.steps[i].number[1];
             found = true;

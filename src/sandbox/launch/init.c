@@ -17,16 +17,27 @@
 #include "base/fd.h"
 #include "sandbox/launch/launch.h"
 
-/* Until the guard has mapped our user there is nobody to be. */
-static int wait_for_maps(struct launch *l)
+/*
+ * Until the guard has mapped our user there is nobody to be, and without a plan nothing to do. Root
+ * has opened the mounts of the bind steps; else a held one may come, and is opened as they are.
+ */
+static int receive_plan(struct launch *l)
 {
-    char byte;
-    ssize_t n;
-    do
-        n = read(l->alive, &byte, 1);
-    while (n < 0 && errno == EINTR);
-    /* The guard has said why. */
-    return n == 1 ? 0 : err_set(&l->err, -EPIPE, "the guard is gone");
+    int fds[FD_PASSED_MAX];
+    int count = fd_receive(l->alive, fds, FD_PASSED_MAX, true), next = 1;
+    if (count < 1)
+        return err_set(&l->err, -EPIPE, "the guard is gone"); /* it has said why */
+    if (dup3(fds[0], WIRE_PLAN_FD, O_CLOEXEC) < 0)
+        return err_errno(&l->err, -errno, "cannot keep the plan");
+    close(fds[0]);
+    int r = launch_read_plan(l);
+    for (size_t i = 0; r == 0 && l->privileged && i < l->plan.count && next < count; i++) {
+        if (l->plan.steps[i].kind == PLAN_BIND)
+            l->tree[i] = fds[next++];
+    }
+    if (r == 0 && next < count && dup3(fds[next], WIRE_HELD_FD, O_CLOEXEC) < 0)
+        return err_errno(&l->err, -errno, "cannot keep the held mount");
+    return r;
 }
 
 /* L1. Set after the ids, which would clear it; then the pipe tells of a death that came before. */
@@ -281,10 +292,10 @@ static int build(struct launch *l, struct program *program)
 _Noreturn void init_main(struct launch *l)
 {
     static struct program program;
-    if (wait_for_maps(l) < 0)
-        _exit(125);
     volunteer();
-    if (build(l, &program) < 0)
+    if (receive_plan(l) < 0 && l->err.code == -EPIPE)
+        _exit(125);
+    if (l->err.code < 0 || build(l, &program) < 0)
         launch_give_up(l);
     struct stat input;
     if (fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode))

@@ -56,24 +56,7 @@ static int make_file_system(struct launch *l, uint64_t bytes)
 static bool send_mount(void)
 {
     FD_CLEANUP int tree = kernel_open_tree(AT_FDCWD, PLACE, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    char byte = 0;
-    struct iovec data = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (tree < 0)
-        return false;
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &tree, sizeof(int));
-    return sendmsg(WIRE_CONTROL_FD, &message, MSG_NOSIGNAL) == 1;
+    return tree >= 0 && fd_send(WIRE_CONTROL_FD, &tree, 1) == 0;
 }
 
 _Noreturn void keep_main(struct launch *l)

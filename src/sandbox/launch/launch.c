@@ -55,16 +55,16 @@ static int die_with_supervisor(struct launch *l)
     return 0;
 }
 
-/* Leaves standard input, output and error, the control socket, the plan and a held mount. */
+/* Leaves standard input, output and error, and the control socket. */
 static int close_descriptors(struct launch *l)
 {
-    if (kernel_close_range(WIRE_HELD_FD + 1, ~0U, 0) < 0 ||
-        kernel_close_range(WIRE_CONTROL_FD, WIRE_HELD_FD, CLOSE_RANGE_CLOEXEC) < 0)
+    if (kernel_close_range(WIRE_CONTROL_FD + 1, ~0U, 0) < 0 ||
+        kernel_close_range(WIRE_CONTROL_FD, WIRE_CONTROL_FD, CLOSE_RANGE_CLOEXEC) < 0)
         return err_errno(&l->err, -errno, "cannot close descriptors");
     return 0;
 }
 
-static int read_plan(struct launch *l)
+static int map_plan(struct launch *l)
 {
     static struct plan_step steps[PLAN_STEPS_MAX];
     struct stat st;
@@ -109,6 +109,12 @@ static int read_frame(struct launch *l)
     return has_strength ? 0 : err_set(&l->err, -EINVAL, "the plan has no strength");
 }
 
+int launch_read_plan(struct launch *l)
+{
+    int r = map_plan(l);
+    return r < 0 ? r : read_frame(l);
+}
+
 static int namespace_flags(struct launch *l, uint64_t *ret)
 {
     uint64_t flags = 0;
@@ -132,18 +138,20 @@ static int namespace_flags(struct launch *l, uint64_t *ret)
     return 0;
 }
 
+/* Init, from its making on: without a plan until it gets one. */
+struct start {
+    uint64_t flags;
+    pid_t pid;
+    int pidfd, alive;
+};
+
 /* Starts init in its namespaces. In the child this does not return. */
-static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd, int *ret_alive)
+static int start_init(struct launch *l, uint64_t flags, struct start *ret)
 {
-    uint64_t flags = 0;
-    int r = namespace_flags(l, &flags);
-    if (r < 0)
-        return r;
     int alive[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, alive) < 0)
         return err_errno(&l->err, -errno, "cannot make a socket");
-
-    if (l->full)
+    if (flags)
         l->stage = WIRE_STAGE_NAMESPACES;
     int pidfd = -1;
     long pid = syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
@@ -155,21 +163,60 @@ static int start_init(struct launch *l, pid_t *ret_pid, int *ret_pidfd, int *ret
         init_main(l);
     }
     close(alive[0]);
-    *ret_pid = (pid_t)pid;
-    *ret_pidfd = pidfd;
-    *ret_alive = alive[1];
-
-    r = l->full ? identity_write_maps(l, (pid_t)pid) : 0;
+    *ret = (struct start){.flags = flags, .pid = (pid_t)pid, .pidfd = pidfd, .alive = alive[1]};
+    int r = flags ? identity_write_maps(l, (pid_t)pid) : 0;
     if (r < 0)
         return r;
     l->stage = WIRE_STAGE_OTHER;
-    r = l->full ? 0 : trace_begin(&l->trace, l->budgets.processes, (pid_t)pid);
-    if (r < 0)
-        return err_errno(&l->err, r, "cannot trace the program");
-    /* The other end stays open for as long as the guard lives (L1). */
-    if (fd_write_quietly(alive[1], "", 1) != 1)
-        return err_set(&l->err, -EPIPE, "process 1 died before it began");
     return 0;
+}
+
+/* It has done nothing yet. */
+static void stop_init(struct start *s)
+{
+    kill(s->pid, SIGKILL);
+    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    fd_close(&s->pidfd);
+    fd_close(&s->alive);
+    s->pid = -1;
+}
+
+/* Init gets the plan, and, where root opened them, the mounts of its bind steps in their order. */
+static int hand_over_plan(struct launch *l, const struct start *s)
+{
+    int fds[FD_PASSED_MAX];
+    size_t count = 0;
+    fds[count++] = WIRE_PLAN_FD;
+    for (size_t i = 0; i < l->plan.count; i++) {
+        if (l->tree[i] < 0)
+            continue;
+        if (count == FD_PASSED_MAX)
+            return err_set(&l->err, -E2BIG, "the plan has too many mounts");
+        fds[count++] = l->tree[i];
+    }
+    if (!l->privileged && l->held && count < FD_PASSED_MAX)
+        fds[count++] = WIRE_HELD_FD;
+    int r = fd_send(s->alive, fds, count);
+    return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died before it began") : 0;
+}
+
+/* Waits for it. Its end before that is the supervisor's wish that nothing be done. */
+static int receive_plan(struct launch *l)
+{
+    int fds[2];
+    int count = fd_receive(WIRE_CONTROL_FD, fds, 2, true);
+    if (count <= 0)
+        _exit(0);
+    for (int i = 0; i < count; i++) {
+        /* The first free number is the one that it is to have, or it is moved there. */
+        if (fds[i] != WIRE_PLAN_FD + i && dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)
+            return err_errno(&l->err, -errno, "cannot keep the plan");
+        if (fds[i] != WIRE_PLAN_FD + i)
+            close(fds[i]);
+    }
+    l->held = count == 2;
+    return launch_read_plan(l);
 }
 
 /*
@@ -184,6 +231,40 @@ static void hand_over_pipes(const struct launch *l)
             fchown(fd, l->identity.outer_uid, l->identity.outer_gid) < 0)
             continue; /* then only opening them by name fails */
     }
+}
+
+/* The namespaces that nearly every plan has. */
+static const uint64_t usual = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+                              CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+/* Numbers that the plan and a held mount will have, so that nothing else gets them. */
+static int reserve_numbers(struct launch *l)
+{
+    for (int fd = WIRE_PLAN_FD; fd <= WIRE_HELD_FD; fd++) {
+        if (dup3(WIRE_CONTROL_FD, fd, O_CLOEXEC) < 0)
+            return err_errno(&l->err, -errno, "cannot reserve a descriptor");
+    }
+    return 0;
+}
+
+/* What the plan wants, made anew if it is not what was made before it was there. */
+static int finish_start(struct launch *l, struct start *s, int early)
+{
+    uint64_t flags = 0;
+    int r = namespace_flags(l, &flags);
+    if (r == 0)
+        r = identity_choose(l);
+    if (r < 0 || (early == 0 && flags == s->flags))
+        return r;
+    if (early < 0 && flags)
+        return early; /* l->err still says why */
+    if (s->pid > 0)
+        stop_init(s);
+    l->err = (struct err){0};
+    r = start_init(l, flags, s);
+    if (r == 0 && !l->full)
+        r = trace_begin(&l->trace, l->budgets.processes, s->pid);
+    return r < 0 && l->err.code == 0 ? err_errno(&l->err, r, "cannot trace the program") : r;
 }
 
 int main(int argc, char **argv)
@@ -202,9 +283,27 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], WIRE_KEEP) == 0)
         keep_main(l); /* which ends with its socket, not with the thread that started it */
-    if (die_with_supervisor(l) < 0 || read_plan(l) < 0 || close_descriptors(l) < 0 ||
-        read_frame(l) < 0 || identity_choose(l) < 0)
+    if (die_with_supervisor(l) < 0 || close_descriptors(l) < 0 || reserve_numbers(l) < 0)
         launch_give_up(l);
+
+    struct start start = {.pid = -1, .pidfd = -1, .alive = -1};
+    l->full = true;
+    int early = identity_choose(l);
+    if (early == 0)
+        early = start_init(l, usual, &start);
+    struct err why = l->err;
+    enum wire_stage stage = l->stage;
+    if (receive_plan(l) < 0)
+        launch_give_up(l);
+    if (early < 0) {
+        l->err = why;
+        l->stage = stage;
+    }
+    /* Without a process 1 of its own, those whose parents die are to become ours. */
+    if (!l->full)
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (finish_start(l, &start, early) < 0)
+        launch_give_up(l); /* init ends with us (L1) */
 
     /* Root opens what the inside's user could not reach; a user does so from within. */
     if (l->privileged) {
@@ -212,14 +311,8 @@ int main(int argc, char **argv)
         if (l->full && tree_open_all(l) < 0)
             launch_give_up(l);
     }
-    /* Without a process 1 of its own, those whose parents die are to become ours. */
-    if (!l->full)
-        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-
-    pid_t init = -1;
-    int pidfd = -1, alive = -1;
-    if (start_init(l, &init, &pidfd, &alive) < 0)
-        launch_give_up(l); /* init dies with us (L1) */
-    guard_main(l, init, pidfd, alive);
+    if (hand_over_plan(l, &start) < 0)
+        launch_give_up(l);
+    guard_main(l, start.pid, start.pidfd, start.alive);
     return 0;
 }

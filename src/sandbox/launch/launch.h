@@ -42,6 +42,7 @@ struct budgets {
 struct launch {
     struct plan plan;
     bool full;       /* else landlock strength */
+    bool held;       /* there is a mount at WIRE_HELD_FD */
     bool privileged; /* started by root: sources are opened, and owners mapped, by root */
     struct identity identity;
     struct budgets budgets;
@@ -92,10 +93,13 @@ struct handover {
     size_t disk_count;
 };
 int handover_send(struct launch *l, int listener);
-int handover_receive(int socket, struct handover *ret);
+int handover_receive(int socket, bool full, struct handover *ret);
 
 /* init.c: never returns. */
 _Noreturn void init_main(struct launch *l);
+
+/* launch.c: the plan that lies at WIRE_PLAN_FD, and what of it is for everybody. */
+int launch_read_plan(struct launch *l);
 
 /* guard.c: returns when everything is over and told. */
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive);

@@ -81,119 +81,141 @@ static int make_root(struct launch *l, const struct plan_step *step)
 
 /* --- paths below the new root ------------------------------------------------------------- */
 
-/* The component that `*path` starts with, copied to `name`; moves on. Empty at the end. */
-static int next_component(const char **path, char name[static NAME_MAX + 1])
+/* Where a step's path ends: the directory that holds it, and its name there. */
+struct place {
+    int dir; /* not ours to close */
+    const char *name;
+};
+
+/* The directory of the last step, which is often that of the next. */
+static struct {
+    int fd;
+    char path[PATH_MAX];
+} last_dir = {.fd = -1};
+
+/* A mount hides what was there: whoever comes next must find what it shows. */
+static void forget_dir(const char *mounted)
 {
-    while (**path == '/')
-        (*path)++;
-    size_t len = strcspn(*path, "/");
-    if (len > NAME_MAX)
-        return -ENAMETOOLONG;
-    memcpy(name, *path, len);
-    name[len] = '\0';
-    *path += len;
-    return 0;
+    size_t len = strlen(mounted);
+    if (strncmp(last_dir.path, mounted, len) == 0)
+        fd_close(&last_dir.fd);
 }
 
-/* Opens the directory that holds the last component of the step's path, making what is missing. */
-static int open_parent(struct launch *l, const struct plan_step *step,
-                       char ret_name[static NAME_MAX + 1])
+/* Makes what is missing of a directory; no component may be a link. */
+static int make_dirs(struct launch *l, const char *path)
 {
-    const char *path = step->path;
     FD_CLEANUP int dir = fcntl(l->root, F_DUPFD_CLOEXEC, 0);
-    int r = dir < 0 ? -errno : next_component(&path, ret_name);
-    while (r == 0) {
-        char next[NAME_MAX + 1];
-        r = next_component(&path, next);
-        if (r < 0 || !next[0])
-            break;
-        const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-        int below = openat(dir, ret_name, flags);
-        bool make = !(step->flags & PLAN_IF_THERE) || step->kind == PLAN_LINK;
-        if (below < 0 && errno == ENOENT && make) {
-            if (mkdirat(dir, ret_name, 0755) < 0)
-                return -errno;
-            below = openat(dir, ret_name, flags);
-        }
+    while (dir >= 0 && *path) {
+        char name[NAME_MAX + 1];
+        size_t len = strcspn(path, "/");
+        if (len > NAME_MAX)
+            return -ENAMETOOLONG;
+        memcpy(name, path, len);
+        name[len] = '\0';
+        path += len + strspn(path + len, "/");
+        if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        int below = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below < 0)
             return -errno;
         fd_close(&dir);
         dir = below;
-        memcpy(ret_name, next, sizeof(next));
     }
-    return r < 0 ? r : fd_steal(&dir);
+    return dir < 0 ? -errno : 0;
 }
 
-/* A place for a mount: the directory or empty file at `path`, made if it is missing. */
-static int open_place(struct launch *l, const struct plan_step *step, bool directory, unsigned mode)
+static int open_dir(struct launch *l, const char *path, bool make)
 {
-    char name[NAME_MAX + 1];
-    FD_CLEANUP int parent = open_parent(l, step, name);
-    if (parent < 0)
-        return parent;
-    int place = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (place >= 0)
-        return place;
-    if (errno != ENOENT)
-        return -errno;
-    if (step->flags & PLAN_IF_THERE)
-        return -ENOENT;
-    if (directory) {
-        if (mkdirat(parent, name, (mode_t)mode) < 0)
-            return -errno;
-    } else {
-        FD_CLEANUP int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (file < 0)
-            return -errno;
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+    if (!*path)
+        return fcntl(l->root, F_DUPFD_CLOEXEC, 0);
+    int dir = kernel_openat2(l->root, path, &how);
+    if (dir < 0 && errno == ENOENT && make) {
+        int r = make_dirs(l, path);
+        if (r < 0)
+            return r;
+        dir = kernel_openat2(l->root, path, &how);
     }
-    place = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    return place < 0 ? -errno : place;
+    return dir < 0 ? -errno : dir;
 }
 
-/* Hangs a detached mount at the step's path. */
+/* Finds the place of a step; what is missing above it is made, unless it is only wanted if there.
+ */
+static int find_place(struct launch *l, const struct plan_step *step, struct place *ret)
+{
+    const char *slash = strrchr(step->path, '/');
+    size_t len = (size_t)(slash - step->path);
+    if (len >= sizeof(last_dir.path))
+        return -ENAMETOOLONG;
+    ret->name = slash + 1;
+    if (last_dir.fd < 0 || strncmp(last_dir.path, step->path, len) != 0 || last_dir.path[len]) {
+        bool make = !(step->flags & PLAN_IF_THERE) || step->kind == PLAN_LINK;
+        fd_close(&last_dir.fd);
+        memcpy(last_dir.path, step->path, len);
+        last_dir.path[len] = '\0';
+        last_dir.fd = open_dir(l, last_dir.path + strspn(last_dir.path, "/"), make);
+    }
+    ret->dir = last_dir.fd;
+    return ret->dir < 0 ? ret->dir : 0;
+}
+
+/* Hangs a detached mount at a place that is there. */
+static int attach(struct launch *l, const struct plan_step *step, const struct place *place,
+                  int mount)
+{
+    if (kernel_move_mount(mount, "", place->dir, place->name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return err_errno(&l->err, -errno, "cannot mount '%s'", step->path);
+    forget_dir(step->path);
+    return 0;
+}
+
+/* Hangs a detached mount at the step's path: a directory or an empty file is made for it. */
 static int place_mount(struct launch *l, const struct plan_step *step, int mount)
 {
     struct stat st;
-    if (fstat(mount, &st) < 0)
-        return err_errno(&l->err, -errno, "cannot look at the mount for '%s'", step->path);
-    FD_CLEANUP int place =
-        open_place(l, step, S_ISDIR(st.st_mode), S_ISDIR(st.st_mode) ? 0755 : 0644);
-    if (place == -ENOENT && step->flags & PLAN_IF_THERE)
-        return 0;
-    if (place < 0)
-        return err_errno(&l->err, place, "cannot make a place for '%s'", step->path);
-    if (kernel_move_mount(mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-        0)
-        return err_errno(&l->err, -errno, "cannot mount '%s'", step->path);
-    return 0;
+    struct place place;
+    int r = fstat(mount, &st) < 0 ? -errno : find_place(l, step, &place);
+    if (r == 0 &&
+        (S_ISDIR(st.st_mode) ? mkdirat(place.dir, place.name, 0755)
+                             : mknodat(place.dir, place.name, S_IFREG | 0644, 0)) < 0 &&
+        errno != EEXIST)
+        r = -errno;
+    if (r < 0)
+        return err_errno(&l->err, r, "cannot make a place for '%s'", step->path);
+    return attach(l, step, &place, mount);
 }
 
 /* --- one function a kind ------------------------------------------------------------------ */
 
 static int make_dir(struct launch *l, const struct plan_step *step)
 {
-    FD_CLEANUP int place = open_place(l, step, true, (unsigned)step->number[0]);
-    return place < 0 ? err_errno(&l->err, place, "cannot make '%s'", step->path) : 0;
+    struct place place;
+    int r = find_place(l, step, &place);
+    if (r == 0 && mkdirat(place.dir, place.name, (mode_t)step->number[0]) < 0 && errno != EEXIST)
+        r = -errno;
+    return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
 }
 
 static int make_file(struct launch *l, const struct plan_step *step)
 {
-    char name[NAME_MAX + 1];
-    FD_CLEANUP int parent = open_parent(l, step, name);
-    FD_CLEANUP int file = parent < 0 ? parent
-                                     : openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                              (mode_t)step->number[0]);
-    int r = parent < 0 ? parent
-            : file < 0 ? -errno
-                       : fd_write_all(file, step->text, strlen(step->text));
+    struct place place;
+    int r = find_place(l, step, &place);
+    FD_CLEANUP int file =
+        r < 0 ? r
+              : openat(place.dir, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                       (mode_t)step->number[0]);
+    if (r == 0)
+        r = file < 0 ? -errno : fd_write_all(file, step->text, strlen(step->text));
     return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
 }
 
 static int make_link(struct launch *l, const struct plan_step *step)
 {
-    char name[NAME_MAX + 1];
-    FD_CLEANUP int parent = open_parent(l, step, name);
-    int r = parent < 0 ? parent : symlinkat(step->text, parent, name) < 0 ? -errno : 0;
+    struct place place;
+    int r = find_place(l, step, &place);
+    if (r == 0 && symlinkat(step->text, place.dir, place.name) < 0)
+        r = -errno;
     if (r == -EEXIST && step->flags & PLAN_IF_THERE)
         return 0;
     return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
@@ -202,14 +224,15 @@ static int make_link(struct launch *l, const struct plan_step *step)
 /* The root will be read-only; a second mount of the same tmpfs keeps this part of it writable. */
 static int make_scratch(struct launch *l, const struct plan_step *step)
 {
-    FD_CLEANUP int place = open_place(l, step, true, (unsigned)step->number[0]);
-    if (place < 0)
-        return err_errno(&l->err, place, "cannot make '%s'", step->path);
-    FD_CLEANUP int tree =
-        kernel_open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    struct place place;
+    int r = make_dir(l, step);
+    if (r < 0 || find_place(l, step, &place) < 0)
+        return r;
+    FD_CLEANUP int tree = kernel_open_tree(
+        place.dir, place.name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
     if (tree < 0)
         return err_errno(&l->err, -errno, "cannot set '%s' apart", step->path);
-    return place_mount(l, step, tree);
+    return attach(l, step, &place, tree);
 }
 
 static int make_bind(struct launch *l, const struct plan_step *step)
@@ -223,39 +246,41 @@ static int make_bind(struct launch *l, const struct plan_step *step)
 /* A second mount of the same place: the kernel moves and removes no place that is one. */
 static int make_pin(struct launch *l, const struct plan_step *step)
 {
-    FD_CLEANUP int place = open_place(l, step, false, 0);
-    if (place == -ENOENT)
+    struct place place;
+    int r = find_place(l, step, &place);
+    FD_CLEANUP int tree = r < 0 ? r
+                                : kernel_open_tree(place.dir, place.name,
+                                                   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+                                                       AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+    if (r == 0 && tree < 0)
+        r = -errno;
+    if (r == -ENOENT && step->flags & PLAN_IF_THERE)
         return 0;
-    FD_CLEANUP int tree =
-        place < 0
-            ? place
-            : kernel_open_tree(place, "",
-                               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-    if (tree < 0)
-        return err_errno(&l->err, place < 0 ? place : -errno, "cannot protect '%s'", step->path);
     const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-    if (step->flags & PLAN_READ_ONLY &&
+    if (r == 0 && step->flags & PLAN_READ_ONLY &&
         kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only) < 0)
-        return err_errno(&l->err, -errno, "cannot protect '%s'", step->path);
-    return place_mount(l, step, tree);
+        r = -errno;
+    if (r < 0)
+        return err_errno(&l->err, r, "cannot protect '%s'", step->path);
+    return attach(l, step, &place, tree);
 }
 
 static int make_hidden(struct launch *l, const struct plan_step *step)
 {
+    struct place place;
     struct stat st;
-    FD_CLEANUP int place = open_place(l, step, false, 0);
-    if (place == -ENOENT)
+    int r = find_place(l, step, &place);
+    if (r == 0 && fstatat(place.dir, place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        r = -errno;
+    if (r == -ENOENT && step->flags & PLAN_IF_THERE)
         return 0;
-    if (place < 0 || fstat(place, &st) < 0)
-        return err_errno(&l->err, place < 0 ? place : -errno, "cannot hide '%s'", step->path);
-    FD_CLEANUP int tree = kernel_open_tree(S_ISDIR(st.st_mode) ? l->blank_dir : l->blank_file, "",
-                                           OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    FD_CLEANUP int tree =
+        r < 0 ? r
+              : kernel_open_tree(S_ISDIR(st.st_mode) ? l->blank_dir : l->blank_file, "",
+                                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
     if (tree < 0)
-        return err_errno(&l->err, -errno, "cannot hide '%s'", step->path);
-    if (kernel_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-        0)
-        return err_errno(&l->err, -errno, "cannot hide '%s'", step->path);
-    return 0;
+        return err_errno(&l->err, r < 0 ? r : -errno, "cannot hide '%s'", step->path);
+    return attach(l, step, &place, tree);
 }
 
 static int make_proc(struct launch *l, const struct plan_step *step)
@@ -310,6 +335,7 @@ int root_enter(struct launch *l)
         kernel_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
         return err_errno(&l->err, -errno, "cannot enter the new root");
     fd_close(&l->root);
+    fd_close(&last_dir.fd);
     fd_close(&l->blank_file);
     fd_close(&l->blank_dir);
     return 0;

@@ -27,7 +27,7 @@ nacre run "cat $file; echo harm > $file; ls /dev/shm"
 is 'shared memory by name is another' "$out" "${file##*/}"
 is_file 'the host'"'"'s is what it was' "$file" $'secret\n'
 rm -f "$file"
-nacre run 'ls /dev/mqueue /dev/hugepages 2>/dev/null; echo done'
+nacre run 'ls -A /dev/mqueue; ls -d /dev/hugepages 2>/dev/null; echo done'
 prints 'no other place of the kind' 'done'
 
 done_testing
