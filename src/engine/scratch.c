@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,16 +50,25 @@ static void remove_below(int parent, const char *name)
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Names start with the number of the process that made them. */
-static void sweep(int parent)
+#define PREFIX ".nacre-scratch-"
+
+/*
+ * What earlier runs have left in /tmp, by the number of the process in its name. Only what belongs
+ * to those for whom we make such directories.
+ */
+static void sweep(uint32_t uid)
 {
-    int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+    DIR *stream = opendir("/tmp");
     const struct dirent *entry;
     while (stream && (entry = readdir(stream))) {
-        long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-            remove_below(parent, entry->d_name);
+        struct stat st;
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        long pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
+        if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
+            fstatat(dirfd(stream), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(st.st_mode) && st.st_uid == uid)
+            remove_below(dirfd(stream), entry->d_name);
     }
     if (stream)
         closedir(stream);
@@ -68,19 +76,10 @@ static void sweep(int parent)
 
 int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **ret, struct err *e)
 {
-    struct stat st;
-    char *parent = arena_format(arena, "/tmp/nacre-%u", (unsigned)geteuid());
-    char *path = arena_format(arena, "/tmp/nacre-%u/%d-XXXXXX", (unsigned)geteuid(), (int)getpid());
-    if (!parent || !path)
+    char *path = arena_format(arena, "/tmp/" PREFIX "%d-XXXXXX", (int)getpid());
+    if (!path)
         return err_set(e, -ENOMEM, "out of memory");
-    if (mkdir(parent, 0711) < 0 && errno != EEXIST)
-        return err_errno(e, -errno, "cannot make '%s'", parent);
-    FD_CLEANUP int dir = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir < 0 || fstat(dir, &st) < 0)
-        return err_errno(e, -errno, "cannot open '%s'", parent);
-    if (st.st_uid != geteuid() || st.st_mode & 0022)
-        return err_set(e, -EPERM, "'%s' is somebody else's, or open to others; remove it", parent);
-    sweep(dir);
+    sweep(uid);
     if (!mkdtemp(path))
         return err_errno(e, -errno, "cannot make '%s'", path);
     if (geteuid() == 0 && chown(path, uid, gid) < 0) {
@@ -95,7 +94,4 @@ int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **r
 void scratch_remove(const char *path)
 {
     remove_below(AT_FDCWD, path);
-    char parent[64];
-    snprintf(parent, sizeof(parent), "/tmp/nacre-%u", (unsigned)geteuid());
-    rmdir(parent); /* if this was the last */
 }

@@ -401,7 +401,8 @@ static void plan_landlock(struct builder *b)
         return;
     add(b, (struct plan_step){.kind = PLAN_LANDLOCK, .number = {b->host->landlock_abi}});
     if (request->strength == PLAN_FULL) {
-        const char *const writable[] = {"/dev", "/tmp", "/var/tmp", "/run", b->home};
+        /* Queues are opened by a mount of the kernel's own, which lies below no other. */
+        const char *const writable[] = {"/dev", "/dev/mqueue", "/tmp", "/var/tmp", "/run", b->home};
         add_access(b, "/", "read");
         for (size_t i = 0; i < COUNT(writable); i++)
             add_access(b, writable[i], "write");

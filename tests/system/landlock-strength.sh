@@ -12,11 +12,13 @@ me=$(id -u)
 secret="secret-$(unique)"
 
 # A namespace that can have no other below it is a system without them. What runs there is nobody's
-# root; to the kernel it is who we are, so that our own files and processes are what it could harm.
-cat > "$scratch/none" << 'END'
+# root; to the kernel it is who we are, so that our own files and processes are what it could harm. Its
+# number there is one that nobody else has, since places in /tmp are named by it.
+inner=$((20000 + me))
+cat > "$scratch/none" << END
 #!/bin/sh
 exec unshare -Ur sh -c 'echo 1 > /proc/sys/user/max_user_namespaces || exit 99
-exec unshare -U --map-user=1000 --map-group=1000 "$@"' none "$@"
+exec unshare -U --map-user=$inner --map-group=$inner "\$@"' none "\$@"
 END
 chmod 755 "$scratch" "$scratch/none"
 if ! "$scratch/none" true; then
@@ -276,7 +278,12 @@ weak 'echo "$HOME"; mkdir -p ~/a/b; echo x > ~/a/b/c; chmod 0 ~/a/b; ln -s / ~/r
 dir=$out
 like 'it is in /tmp, and of one run' "$dir" '/tmp/nacre-*/*'
 check 'it is gone with the run' test ! -e "$dir"
-is 'and so is what the killed ones had left' "$(find "/tmp/nacre-$me" /tmp/nacre-1000 -mindepth 1 -user "$me" 2> /dev/null)" ''
+left=''
+for place in "/tmp/nacre-$inner"/*; do
+    maker=${place##*/}
+    if [ -d "$place" ] && [ ! -d "/proc/${maker%%-*}" ]; then left+="$place "; fi
+done
+is 'and so is what the killed ones had left' "$left" ''
 "$NACRE" run -w ws --config "$scratch/weak.yaml" "echo $secret > ~/mine; sleep 1" > /dev/null 2>&1 &
 wait_until 5 eval 'ls /tmp/nacre-*/*/mine > /dev/null 2>&1'
 weak 'cat /tmp/nacre-*/*/mine; for d in $(dirname "$HOME")/*; do cat $d/mine; ls $d; done; true'

@@ -83,7 +83,7 @@ for group in $(comm -13 <(echo "$groups_before") <(groups_of_ours)); do
     if ! grep -qs nacre-launch "/proc/${group##*nacre-}/comm"; then left+="$group "; fi
 done
 is 'no control group is left' "$left" ''
-is 'no file is left in /tmp' "$(tmp_of_ours)" "$tmp_before"
+is 'no file is left in /tmp' "$(comm -13 <(echo "$tmp_before") <(tmp_of_ours))" ''
 is 'nor in the workspace' "$(find ws -mindepth 1 -printf '%P ')" 'file '
 is 'nor a shared memory segment, semaphore or queue' "$(ipc_of_ours)" "$ipc_before"
 now=$(open_files)

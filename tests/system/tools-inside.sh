@@ -183,18 +183,10 @@ done
 
 # --- processes and what they share ----------------------------------------------------------------
 
-for work in trace memfd sysv mqueue semaphore events limits pty 'threads 20'; do
+for work in memfd sysv mqueue semaphore events limits pty 'threads 20'; do
     nacre run "./works $work"
     prints "$work" fine
 done
-if have gdb; then
-    nacre run 'gdb -q -batch -ex "break main" -ex run -ex "info line" -ex kill ./build/program 2>&1 | grep -c "Breakpoint 1, main"'
-    prints 'a debugger stops at a breakpoint of its own child' 1
-fi
-if have strace; then
-    nacre run 'strace -f -o log ./works limits > /dev/null; grep -c setrlimit\\\|prlimit log | grep -qv "^0" && echo traced; rm -f log'
-    prints 'strace follows its own child' traced
-fi
 nacre run 'sleep 100 & kill %1; wait %1; echo $?; jobs; sleep 0.1 & wait -n; echo $?; trap "echo usr" USR1; kill -USR1 $$'
 prints 'jobs and signals' $'143\n0\nusr'
 nacre run '{ ulimit -c; bash -c "kill -SEGV \$\$"; bash -c "ulimit -c unlimited; kill -ABRT \$\$"; ls core*; echo end; } 2>/dev/null'

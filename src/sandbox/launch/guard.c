@@ -126,6 +126,11 @@ static bool reap(struct guard *g)
             return pid < 0 && errno == ECHILD;
         if (pid == g->disk.walker)
             continue; /* its pipe tells */
+        /* Somebody may be born while all are killed, and its birth never told. */
+        if (WIFSTOPPED(status) && (g->ended.kind == WIRE_ENDED || g->phase != RUNNING)) {
+            kill(pid, SIGKILL);
+            continue;
+        }
         if (!trace_handle(&g->launch->trace, pid, status))
             continue;
         if (pid == g->init) {
