@@ -253,6 +253,12 @@ endif
 
 $(B)/tools/shellgen: tests/tools/shellgen_grammar.h
 
+# Only to compare with: nothing of ours links libseccomp.
+$(B)/bench/seccomp: tests/bench/seccomp.c $(B)/launch/src/sandbox/launch/filter_calls.o
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) -lseccomp -o $@
+
 $(B)/bench/%: tests/bench/%.c $(call upto,engine)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -295,7 +301,7 @@ soak:
 
 bench:
 	@scripts/deps build test bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp
 	tests/bench/run
 
 lint:

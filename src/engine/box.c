@@ -178,7 +178,8 @@ static struct plan_places finish_places(struct plan_place *list, size_t count)
 {
     size_t kept = 0;
     const char *top = NULL;
-    qsort(list, count, sizeof(*list), compare_places);
+    if (count)
+        qsort(list, count, sizeof(*list), compare_places);
     for (size_t i = 0; i < count; i++) {
         if ((top && path_is_below(list[i].path, top)) ||
             (kept && strcmp(list[kept - 1].path, list[i].path) == 0))
@@ -305,7 +306,9 @@ static int fill_covered(const struct maker *m, const char *key, const struct pol
 {
     const char **list = arena_alloc_array(m->arena, texts->count + more_count + 1, sizeof(*list));
     size_t count = 0;
-    int r = list ? 0 : err_set(m->e, -ENOMEM, "out of memory");
+    int r = 0;
+    if (!list)
+        return err_set(m->e, -ENOMEM, "out of memory");
     for (size_t i = 0; r == 0 && i < texts->count; i++) {
         /* Without mounts nothing can be covered: what nobody asked for is said to be lost. */
         if (m->request->strength == PLAN_LANDLOCK_ONLY &&

@@ -106,8 +106,8 @@ int engine_open_setting(struct arena *arena, const nacre_run_options *o, struct 
     int r = workspace_resolve(arena, o->workspace, o->cwd, home, &s.workspace, e);
     if (r == 0)
         r = open_policy(arena, o, &s.workspace, &policy, e);
-    if (r < 0)
-        return r;
+    if (r < 0 || !policy)
+        return r < 0 ? r : -EINVAL;
     s.home = canonical_home(arena, home);
     r = box_look(arena, policy, &s.workspace, s.home, o->environment, &s.box, e);
     if (r == 0)

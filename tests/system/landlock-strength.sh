@@ -276,17 +276,17 @@ is_gone 'SIGTERM: everything dies' "$tag"
 
 weak 'echo "$HOME"; mkdir -p ~/a/b; echo x > ~/a/b/c; chmod 0 ~/a/b; ln -s / ~/root; true'
 dir=$out
-like 'it is in /tmp, and of one run' "$dir" '/tmp/nacre-*/*'
+like 'it is in /tmp, and of one run' "$dir" '/tmp/.nacre-scratch-*'
 check 'it is gone with the run' test ! -e "$dir"
 left=''
-for place in "/tmp/nacre-$inner"/*; do
-    maker=${place##*/}
-    if [ -d "$place" ] && [ ! -d "/proc/${maker%%-*}" ]; then left+="$place "; fi
+for place in /tmp/.nacre-scratch-*; do
+    maker=${place#*scratch-}
+    if [ -O "$place" ] && [ ! -d "/proc/${maker%%-*}" ]; then left+="$place "; fi
 done
 is 'and so is what the killed ones had left' "$left" ''
 "$NACRE" run -w ws --config "$scratch/weak.yaml" "echo $secret > ~/mine; sleep 1" > /dev/null 2>&1 &
-wait_until 5 eval 'ls /tmp/nacre-*/*/mine > /dev/null 2>&1'
-weak 'cat /tmp/nacre-*/*/mine; for d in $(dirname "$HOME")/*; do cat $d/mine; ls $d; done; true'
+wait_until 5 eval 'ls /tmp/.nacre-scratch-*/mine > /dev/null 2>&1'
+weak 'cat /tmp/.nacre-scratch-*/mine; for d in /tmp/.nacre-scratch-*; do cat $d/mine; ls $d; done; true'
 unlike 'two runs do not see the scratch of each other' "$out$err" "*$secret*"
 wait
 

@@ -12,8 +12,18 @@ runs=${RUNS:-$((300 * SOAK))}
 tag=$(unique)
 # What we can see of the host. Other tests may run beside this one: only names that are nacre's count.
 mounts() { cut -d' ' -f2- /proc/mounts | sort; }
-groups_of_ours() { find /sys/fs/cgroup -type d -name 'nacre-*' 2> /dev/null | sort; }
-tmp_of_ours() { find /tmp /var/tmp /dev/shm -maxdepth 1 -user "$(id -un)" -name '*nacre*' ! -name 'nacre-test*' ! -name 'nacre-stage*' 2> /dev/null | sort; }
+# Groups lie below the one that we are in ourselves.
+groups_of_ours() {
+    local path
+    cut -d: -f3 /proc/self/cgroup | sort -u | while read -r path; do
+        if [ "$path" = / ]; then
+            find /sys/fs/cgroup -maxdepth 2 -type d -name 'nacre-*' 2> /dev/null
+        else
+            find /sys/fs/cgroup -type d -path "*$path/nacre-*" -name 'nacre-*' 2> /dev/null
+        fi
+    done | sort -u
+}
+tmp_of_ours() { find /tmp /var/tmp /dev/shm -maxdepth 1 -user "$(id -un)" -name '*nacre*' ! -name 'nacre-test*' ! -name 'nacre-stage*' ! -name '.nacre-scratch-*' 2> /dev/null | sort; }
 open_files() { cut -f1 /proc/sys/fs/file-nr; }
 ipc_of_ours() { tail -q -n +2 /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg | wc -l; }
 

@@ -4,7 +4,8 @@
  *     compare ROUNDS -- NAME COMMAND… -- NAME COMMAND… …
  *
  * Prints each one's median and its ratio to the first. Output of the commands is thrown away; a
- * command that fails ends the comparison: a fast failure is no result.
+ * command that fails ends the comparison: a fast failure is no result. Descriptor 9, if it is a
+ * file, is read from its start by each.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,7 @@ static double time_one(const struct contestant *c)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    lseek(9, 0, SEEK_SET);
     double start = now_ms();
     pid_t pid;
     int status = -1, r = posix_spawnp(&pid, c->argv[0], &actions, NULL, c->argv, environ);

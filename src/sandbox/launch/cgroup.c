@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,12 +229,15 @@ void cgroup_leave(struct cgroup *g)
     g->means = WIRE_BY_WATCHING;
 }
 
-/* Whether the process of this number is a guard; numbers are used again. */
+/* Whether the process of this number is a guard that lives; numbers are used again. */
 static bool is_guard(long pid)
 {
-    char path[64], name[32];
-    snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-    return read_file(AT_FDCWD, path, name, sizeof(name)) > 0 && strcmp(name, "nacre-launch\n") == 0;
+    static const char name[] = "(nacre-launch) ";
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    read_file(AT_FDCWD, path, text, sizeof(text));
+    const char *state = strstr(text, name);
+    return state && !strchr("ZX", state[strlen(name)]);
 }
 
 /* A guard's number is in its group's name. One that lives among other numbers is not empty. */

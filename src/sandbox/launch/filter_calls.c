@@ -62,6 +62,7 @@ const unsigned short filter_allowed[] = {
     SYS_mkdirat,
     SYS_unlinkat,
     SYS_renameat2,
+    SYS_renameat,
     SYS_linkat,
     SYS_symlinkat,
     SYS_mknodat,
@@ -309,7 +310,7 @@ const unsigned short filter_allowed[] = {
     SYS_futimesat,
     SYS_getdents,
     SYS_rename,
-    SYS_renameat,
+
     SYS_mkdir,
     SYS_rmdir,
     SYS_link,
