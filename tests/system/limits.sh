@@ -208,11 +208,11 @@ says 'output: each stream has its own' '.stderr_truncated and (.stdout_truncated
 
 # --- as configuration, and names that are wrong ---------------------------------------------------------------
 
-printf 'limits: {cpu: 1s, memory: 64MB, processes: 3, files: 30, disk: 20MB, output: 5KB, timeout_max: 2s}\n' > "$scratch/config.yaml"
+printf 'limits: {cpu: 500ms, memory: 64MB, processes: 3, files: 30, disk: 20MB, output: 5KB, timeout_max: 2s}\n' > "$scratch/config.yaml"
 limited --config "$scratch/config.yaml" 'ulimit -n; sleep 60'
 says 'limits of a configuration hold: the longest time' '.status == "timeout" and .limit.value == 2000 and .stdout == "30\n" and (.warnings | any(test("lowered")))'
 limited --config "$scratch/config.yaml" 'while :; do :; done'
-says 'and the others' '.status == "limit" and .limit.name == "cpu" and .limit.value == 1000'
+says 'and the others' '.status == "limit" and .limit.name == "cpu" and .limit.value == 500'
 limited --config "$scratch/config.yaml" --limit cpu=300ms 'while :; do :; done'
 says 'an option over it' '.limit.name == "cpu" and .limit.value == 300'
 mkdir .nacre
