@@ -151,11 +151,12 @@ static int add_listed(const struct maker *m, const char *key, const struct polic
         return fail_path(m, key, text, -EINVAL, "is the system's, and cannot be written to");
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
         return fail_path(m, key, text, -EINVAL, "is neither a directory nor an ordinary file");
-    list[(*count)++] = (struct plan_place){arena_copy(m->arena, real, strlen(real)), st.st_dev,
-                                           st.st_ino, NULL, true};
+    const char *copy = arena_copy(m->arena, real, strlen(real));
+    if (!copy)
+        return err_set(m->e, -ENOMEM, "out of memory");
+    list[(*count)++] = (struct plan_place){copy, st.st_dev, st.st_ino, NULL, true};
     if (strcmp(real, path) != 0 && !path_is_below(path, m->workspace->root))
-        list[(*count)++] =
-            (struct plan_place){path, 0, 0, arena_copy(m->arena, real, strlen(real)), false};
+        list[(*count)++] = (struct plan_place){path, 0, 0, copy, false};
     return 0;
 }
 
@@ -178,7 +179,7 @@ static struct plan_places finish_places(struct plan_place *list, size_t count)
 {
     size_t kept = 0;
     const char *top = NULL;
-    if (count)
+    if (list && count)
         qsort(list, count, sizeof(*list), compare_places);
     for (size_t i = 0; i < count; i++) {
         if ((top && path_is_below(list[i].path, top)) ||
@@ -295,8 +296,12 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
     bool hide = strcmp(key, "hide") == 0;
     if (hide && path_is_below(m->workspace->root, real))
         return fail_path(m, key, text, -EINVAL, "holds the workspace, or is it");
-    if (is_below_any(real, roots) || (hide && is_below_any(real, plan_system_paths)))
-        list[(*count)++] = arena_copy(m->arena, real, strlen(real));
+    if (!is_below_any(real, roots) && !(hide && is_below_any(real, plan_system_paths)))
+        return 0;
+    const char *copy = arena_copy(m->arena, real, strlen(real));
+    if (!copy)
+        return err_set(m->e, -ENOMEM, "out of memory");
+    list[(*count)++] = copy;
     return 0;
 }
 

@@ -247,7 +247,7 @@ static long fill_messages(long megabytes)
 static long fill_tables(long megabytes)
 {
     /* A table of 4 KB for every 2 MB in which one page is looked at. */
-    const size_t step = 2 * MEGABYTE, size = (size_t)megabytes * 256 * step;
+    const size_t step = (size_t)2 * MEGABYTE, size = (size_t)megabytes * 256 * step;
     volatile char *p =
         mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
@@ -305,7 +305,7 @@ static int bomb_memory(char **argv)
             break;
         else if (strcmp(how, "flight") == 0 && i % 32 == 0) {
             int away = memfd_create("flight", 0);
-            if (fallocate(away, 0, 0, 32 * MEGABYTE) < 0)
+            if (fallocate(away, 0, 0, 32L * MEGABYTE) < 0)
                 break;
             send_away(away);
         } else if (strcmp(how, "threads") == 0 && pthread_create(&thread, NULL, toucher, NULL) == 0)
@@ -345,16 +345,16 @@ static void map_files(const char *path, long megabytes, int only)
         char name[512];
         snprintf(name, sizeof(name), "%s.%ld", path, i);
         int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
-        if (fd < 0 || ftruncate(fd, PIECE * MEGABYTE) < 0)
+        if (fd < 0 || ftruncate(fd, (long)PIECE * MEGABYTE) < 0)
             return;
-        char *map = mmap(NULL, PIECE * MEGABYTE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        char *map = mmap(NULL, (size_t)PIECE * MEGABYTE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         close(fd);
         if (only)
             unlink(name);
         for (long part = 0; map != MAP_FAILED && part < PIECE; part++)
             memcpy(map + part * MEGABYTE, block, MEGABYTE);
         if (map != MAP_FAILED)
-            msync(map, PIECE * MEGABYTE, MS_SYNC);
+            msync(map, (size_t)PIECE * MEGABYTE, MS_SYNC);
         usleep(10000);
     }
 }
@@ -363,7 +363,7 @@ static void send_files_away(long megabytes)
 {
     for (long i = 0; i < megabytes / PIECE; i++) {
         int fd = open(".", O_TMPFILE | O_RDWR, 0644);
-        if (fd < 0 || fallocate(fd, 0, 0, PIECE * MEGABYTE) < 0)
+        if (fd < 0 || fallocate(fd, 0, 0, (long)PIECE * MEGABYTE) < 0)
             return;
         send_away(fd);
         usleep(10000);

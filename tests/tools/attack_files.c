@@ -135,7 +135,7 @@ static int climb(char **argv)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         char up[512] = "";
         for (int depth = 0; depth < 40; depth++) {
-            snprintf(up + 3 * depth, sizeof(up) - 3 * (size_t)depth, "../");
+            snprintf(up + 3L * depth, sizeof(up) - 3 * (size_t)depth, "../");
             int above = openat(fds[i], up, O_PATH | O_DIRECTORY);
             show(openat(above, path, O_RDONLY), "by .. of a descriptor");
             close(above);

@@ -305,4 +305,7 @@ void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
     while (turn(g))
         ;
     report(g);
+    /* It was over before there was a moment for it. */
+    if (g->census.proc < 0)
+        cgroup_sweep();
 }

@@ -174,7 +174,7 @@ static int attach(struct launch *l, const struct plan_step *step, const struct p
 static int place_mount(struct launch *l, const struct plan_step *step, int mount)
 {
     struct stat st;
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     int r = fstat(mount, &st) < 0 ? -errno : find_place(l, step, &place);
     if (r == 0 &&
         (S_ISDIR(st.st_mode) ? mkdirat(place.dir, place.name, 0755)
@@ -190,7 +190,7 @@ static int place_mount(struct launch *l, const struct plan_step *step, int mount
 
 static int make_dir(struct launch *l, const struct plan_step *step)
 {
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     int r = find_place(l, step, &place);
     if (r == 0 && mkdirat(place.dir, place.name, (mode_t)step->number[0]) < 0 && errno != EEXIST)
         r = -errno;
@@ -199,7 +199,7 @@ static int make_dir(struct launch *l, const struct plan_step *step)
 
 static int make_file(struct launch *l, const struct plan_step *step)
 {
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     int r = find_place(l, step, &place);
     FD_CLEANUP int file =
         r < 0 ? r
@@ -212,7 +212,7 @@ static int make_file(struct launch *l, const struct plan_step *step)
 
 static int make_link(struct launch *l, const struct plan_step *step)
 {
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     int r = find_place(l, step, &place);
     if (r == 0 && symlinkat(step->text, place.dir, place.name) < 0)
         r = -errno;
@@ -224,7 +224,7 @@ static int make_link(struct launch *l, const struct plan_step *step)
 /* The root will be read-only; a second mount of the same tmpfs keeps this part of it writable. */
 static int make_scratch(struct launch *l, const struct plan_step *step)
 {
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     int r = make_dir(l, step);
     if (r < 0 || find_place(l, step, &place) < 0)
         return r;
@@ -246,7 +246,7 @@ static int make_bind(struct launch *l, const struct plan_step *step)
 /* A second mount of the same place: the kernel moves and removes no place that is one. */
 static int make_pin(struct launch *l, const struct plan_step *step)
 {
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     int r = find_place(l, step, &place);
     FD_CLEANUP int tree = r < 0 ? r
                                 : kernel_open_tree(place.dir, place.name,
@@ -267,7 +267,7 @@ static int make_pin(struct launch *l, const struct plan_step *step)
 
 static int make_hidden(struct launch *l, const struct plan_step *step)
 {
-    struct place place;
+    struct place place = {.dir = -1, .name = ""};
     struct stat st;
     int r = find_place(l, step, &place);
     if (r == 0 && fstatat(place.dir, place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
