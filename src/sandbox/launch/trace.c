@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define OPTIONS                                                                                    \
     (PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |        \
@@ -59,9 +61,11 @@ static void release(struct trace *t, struct trace_slot *slot)
         drop(t, slot);
 }
 
-static void born(struct trace *t, pid_t pid)
+/* Told by its parent's stop, or seen by its own: whichever comes first, and both may be missing. */
+static void born(struct trace *t, pid_t pid, bool told)
 {
     struct trace_slot *slot = add(t, pid);
+    slot->told = slot->told || told;
     if (slot->lives)
         return;
     slot->lives = true;
@@ -154,12 +158,12 @@ static bool died(struct trace *t, pid_t pid)
     release(t, find(t, pid));
     struct trace_slot *slot = find(t, pid);
     bool process = slot->id != 0;
+    if (!process || !slot->told)
+        t->early[t->early_next++ % TRACE_EARLY] = pid;
     if (process) {
         drop(t, slot);
         t->processes--;
         t->stays_full = false;
-    } else {
-        t->early[t->early_next++ % TRACE_EARLY] = pid;
     }
     serve_waiting(t);
     return process;
@@ -181,7 +185,7 @@ static void note_birth(struct trace *t, pid_t parent)
             return; /* its end was told before its birth */
         }
     }
-    born(t, (pid_t)child);
+    born(t, (pid_t)child, true);
 }
 
 bool trace_handle(struct trace *t, pid_t pid, int status)
@@ -207,6 +211,10 @@ bool trace_handle(struct trace *t, pid_t pid, int status)
             ptrace(PTRACE_LISTEN, pid, NULL, NULL);
             return false;
         }
+        /* The first stop of a newborn, whose parent may be killed before it tells. Only the first
+         * thread of a process has the number of the process. */
+        if (!find(t, pid)->lives && syscall(SYS_tgkill, pid, pid, 0) == 0)
+            born(t, pid, false);
         break;
     default:
         break;
@@ -220,6 +228,6 @@ int trace_begin(struct trace *t, uint64_t limit, pid_t program)
     t->limit = limit;
     if (ptrace(PTRACE_SEIZE, program, NULL, (void *)(long)OPTIONS) < 0)
         return -errno;
-    born(t, program);
+    born(t, program, true);
     return 0;
 }

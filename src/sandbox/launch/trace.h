@@ -33,12 +33,13 @@ struct trace {
     struct trace_slot {
         pid_t id;    /* 0: free */
         bool lives;  /* a process of this number */
+        bool told;   /* its parent's birth of it was seen */
         bool spawns; /* a thread of this number makes a process */
     } slots[TRACE_SLOTS];
     size_t used;
     pid_t waiting[TRACE_WAITING]; /* stopped: they want a process, and there is no room */
     size_t waiting_count;
-    pid_t early[TRACE_EARLY]; /* who died, and whose birth was not told yet; threads among them */
+    pid_t early[TRACE_EARLY]; /* who died before its birth was told; threads among them */
     size_t early_next;
     bool stays_full; /* nobody has ended since the last were told no */
 };
