@@ -285,15 +285,19 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
     const char *path = absolute(m, text->text);
     if (!path)
         return m->arena->failed ? err_set(m->e, -ENOMEM, "out of memory") : 0;
-    /* Most are not there: one look tells, where following every link takes many. */
+    bool hide = strcmp(key, "hide") == 0;
+    /* Most are not there: one look tells, where following every link takes many. One that is to be
+     * hidden may yet come, before the walls stand. */
     struct stat st;
-    if ((lstat(path, &st) < 0 && errno == ENOENT))
+    if (lstat(path, &st) < 0 && errno == ENOENT) {
+        if (hide && is_below_any(path, roots) && !strstr(path, "/../"))
+            list[(*count)++] = path;
         return 0;
+    }
     if (!realpath(path, real))
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG
                    ? 0
                    : fail_path(m, key, text, -errno, NULL);
-    bool hide = strcmp(key, "hide") == 0;
     if (hide && path_is_below(m->workspace->root, real))
         return fail_path(m, key, text, -EINVAL, "holds the workspace, or is it");
     if (!is_below_any(real, roots) && !(hide && is_below_any(real, plan_system_paths)))
@@ -327,27 +331,12 @@ static int fill_covered(const struct maker *m, const char *key, const struct pol
     return r;
 }
 
-/* Hooks and settings of a worktree's repository run outside, later. */
-static size_t guard_repository(const struct maker *m, const struct git_worktree *tree,
-                               const char *ret[static 2])
-{
-    static const char *const parts[] = {"hooks", "config"};
-    size_t count = 0;
-    for (size_t i = 0; tree->common && m->request->strength == PLAN_FULL && i < COUNT(parts); i++) {
-        struct stat st;
-        const char *path = arena_format(m->arena, "%s/%s", tree->common, parts[i]);
-        if (path && lstat(path, &st) == 0 && !S_ISLNK(st.st_mode))
-            ret[count++] = path;
-    }
-    return count;
-}
-
-static int fill_covers(const struct maker *m, const struct git_worktree *tree)
+static int fill_covers(const struct maker *m, const struct git_guard *guard)
 {
     const char *const *shown = shown_roots(m, ROOTS_SHOWN);
     const char *const *listed = shown_roots(m, ROOTS_LISTED);
     const char *const *writable = shown_roots(m, ROOTS_WRITABLE);
-    const char *const *sockets = NULL, *guarded[2];
+    const char *const *sockets = NULL;
     size_t socket_count = 0;
     if (!shown || !listed || !writable)
         return err_set(m->e, -ENOMEM, "out of memory");
@@ -361,9 +350,8 @@ static int fill_covers(const struct maker *m, const struct git_worktree *tree)
     if (r > 0)
         note(m->notes, "there are too many files to find every Unix socket of the host among them");
     r = fill_covered(m, "hide", &m->policy->hide, shown, sockets, socket_count, &m->request->hide);
-    size_t guarded_count = guard_repository(m, tree, guarded);
     if (r == 0)
-        r = fill_covered(m, "protect", &m->policy->protect, writable, guarded, guarded_count,
+        r = fill_covered(m, "protect", &m->policy->protect, writable, guard->paths, guard->count,
                          &m->request->protect);
     return r;
 }
@@ -391,8 +379,8 @@ static void fill_network(const struct maker *m)
 
 int box_request(struct arena *arena, const struct box *box, const struct policy *policy,
                 const struct workspace *workspace, const char *home, const char *const *environment,
-                enum plan_strength strength, struct plan_request *ret, struct notes *notes,
-                struct err *e)
+                enum plan_strength strength, struct plan_request *ret, struct git_guard *guard,
+                struct notes *notes, struct err *e)
 {
     *ret = (struct plan_request){
         .strength = strength,
@@ -421,8 +409,14 @@ int box_request(struct arena *arena, const struct box *box, const struct policy 
     int r = fill_read(&m, &box->toolchains);
     if (r == 0)
         r = fill_write(&m, &tree);
+    *guard = (struct git_guard){0};
+    if (r == 0 && !workspace->in_memory) {
+        git_guard_find(arena, workspace->root, tree.common, guard);
+        if (strength != PLAN_FULL)
+            guard->count = 0; /* nothing can be covered there */
+    }
     if (r == 0)
-        r = fill_covers(&m, &tree);
+        r = fill_covers(&m, guard);
     if (r == 0)
         r = fill_git(&m, environment);
     fill_network(&m);

@@ -38,6 +38,19 @@ struct notes {
 };
 __attribute__((format(printf, 2, 3))) void note(struct notes *notes, const char *format, ...);
 
+/* git_guard.c: what of a repository is kept from the inside, since it runs outside later. */
+enum { GIT_GUARD_MAX = 256 };
+struct git_guard {
+    const char *paths[GIT_GUARD_MAX]; /* to be protected */
+    size_t count;
+    const char *absent[2]; /* must not be there after the run */
+    size_t absent_count;
+};
+/* `common` is the repository of a worktree, or NULL. */
+void git_guard_find(struct arena *arena, const char *workspace, const char *common,
+                    struct git_guard *ret);
+void git_guard_finish(const struct git_guard *g, struct notes *notes);
+
 /* `home` is canonical or NULL. */
 int box_look(struct arena *arena, const struct policy *policy, const struct workspace *workspace,
              const char *home, const char *const *environment, struct box *ret, struct err *e);
@@ -48,8 +61,8 @@ int box_look(struct arena *arena, const struct policy *policy, const struct work
  */
 int box_request(struct arena *arena, const struct box *box, const struct policy *policy,
                 const struct workspace *workspace, const char *home, const char *const *environment,
-                enum plan_strength strength, struct plan_request *ret, struct notes *notes,
-                struct err *e);
+                enum plan_strength strength, struct plan_request *ret, struct git_guard *guard,
+                struct notes *notes, struct err *e);
 
 /* The value of a variable in an environment, which may be NULL; NULL: it has none. */
 const char *box_variable(const char *const *environment, const char *name);

@@ -44,11 +44,11 @@ static unsigned current_umask(void)
 static int plan_with(struct nacre *n, struct arena *arena, const char *text,
                      const nacre_run_options *o, const struct setting *s,
                      enum plan_strength strength, const char *scratch, struct plan *ret,
-                     struct notes *notes, struct err *e)
+                     struct git_guard *guard, struct notes *notes, struct err *e)
 {
     struct plan_request request;
     int r = box_request(arena, &s->box, s->decider.policy, &s->workspace, s->home, o->environment,
-                        strength, &request, notes, e);
+                        strength, &request, guard, notes, e);
     if (r < 0)
         return r;
     request.text = text;
@@ -61,7 +61,8 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
                 const struct setting *setting, struct plan *ret, struct notes *notes, struct err *e)
 {
-    return plan_with(n, arena, text, o, setting, PLAN_FULL, NULL, ret, notes, e);
+    struct git_guard guard;
+    return plan_with(n, arena, text, o, setting, PLAN_FULL, NULL, ret, &guard, notes, e);
 }
 
 /* --- the result ----------------------------------------------------------------------------- */
@@ -238,7 +239,7 @@ static void tell_losses(nacre_result *r, unsigned abi)
 
 /* The same in landlock strength, if the policy accepts that. */
 static int run_weaker(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
-                      struct notes *notes, struct run_result *run)
+                      struct git_guard *guard, struct notes *notes, struct run_result *run)
 {
     struct nacre *n = r->engine;
     const struct workspace *w = &setting->workspace;
@@ -255,7 +256,7 @@ static int run_weaker(nacre_result *r, const nacre_run_options *o, const struct 
     if (failure < 0)
         return failure;
     failure = plan_with(n, &r->arena, r->reading.canonical, o, &weaker, PLAN_LANDLOCK_ONLY, scratch,
-                        &plan, notes, &r->error);
+                        &plan, guard, notes, &r->error);
     if (failure == 0) {
         r->strength = "landlock";
         tell_losses(r, n->host.landlock_abi);
@@ -290,8 +291,9 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     struct plan plan;
     struct run_result run = {0};
     struct notes notes = {.arena = &r->arena};
-    int failure = engine_plan(r->engine, &r->arena, r->reading.canonical, o, setting, &plan, &notes,
-                              &r->error);
+    struct git_guard guard;
+    int failure = plan_with(r->engine, &r->arena, r->reading.canonical, o, setting, PLAN_FULL, NULL,
+                            &plan, &guard, &notes, &r->error);
     if (failure < 0)
         return failure;
     for (size_t i = 0; i < notes.count; i++)
@@ -301,8 +303,12 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     if (failure == 0 && run.end == RUN_BROKEN && run.outcome.no_namespaces &&
         strcmp(policy->strength, "landlock") == 0) {
         notes.count = 0;
-        failure = run_weaker(r, o, setting, &notes, &run);
+        failure = run_weaker(r, o, setting, &guard, &notes, &run);
     }
+    notes.count = 0;
+    git_guard_finish(&guard, &notes);
+    for (size_t i = 0; i < notes.count; i++)
+        result_warn(r, "%s", notes.items[i]);
     r->ran = failure == 0;
     if (failure == 0) {
         judge(r, &run, timeout_ms);

@@ -42,7 +42,7 @@ static const char *const masked[] = {
 /* Rules of the filter of system calls; the families of sockets come behind them. */
 static const char *const filters[] = {"abi",         "calls", "namespaces", "terminal",
                                       "personality", "core",  "init",       "setid",
-                                      "trace",       "spawn", "buffers"};
+                                      "trace",       "spawn", "buffers",    "leases"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -311,8 +311,9 @@ static size_t count_slashes(const char *path)
 }
 
 /*
- * A protected path keeps its place only if no directory above it can be moved away and built anew,
- * so each of these, up to what is shown, becomes a mount, too: the kernel moves none.
+ * A protected path keeps its place only if no directory above it can be moved away and built anew;
+ * and a hidden one that is moved would be found by the next run. So each of these, up to what is
+ * shown, becomes a mount, too: the kernel moves none.
  */
 static size_t cover_above(struct builder *b, const char *path, struct covered *list, size_t count)
 {
@@ -320,10 +321,13 @@ static size_t cover_above(struct builder *b, const char *path, struct covered *l
         path_is_below(path, b->request->workspace.path) ? b->request->workspace.path : NULL;
     for (size_t i = 0; i < b->request->write.count; i++) {
         const char *root = b->request->write.items[i].path;
-        if (path_is_below(path, root) && (!top || strlen(root) > strlen(top)))
+        if (path_is_below(path, root) && (!top || strlen(root) < strlen(top)))
             top = root;
     }
     for (size_t i = top ? strlen(top) + 1 : strlen(path); i < strlen(path); i++) {
+        if (path[i] == '/' && strncmp(path, b->request->workspace.path, i) == 0 &&
+            !b->request->workspace.path[i])
+            continue; /* the workspace itself is a mount already */
         if (path[i] == '/')
             list[count++] = (struct covered){arena_copy(b->arena, path, i), COVER_PIN};
     }
@@ -334,13 +338,17 @@ static void plan_covers(struct builder *b)
 {
     const struct plan_texts *hide = &b->request->hide, *protect = &b->request->protect;
     size_t max = hide->count + protect->count, count = 0;
+    for (size_t i = 0; i < hide->count; i++)
+        max += count_slashes(hide->items[i]);
     for (size_t i = 0; i < protect->count; i++)
         max += count_slashes(protect->items[i]);
     struct covered *list = arena_alloc_array(b->arena, max ? max : 1, sizeof(*list));
     if (!list)
         return;
-    for (size_t i = 0; i < hide->count; i++)
+    for (size_t i = 0; i < hide->count; i++) {
         list[count++] = (struct covered){hide->items[i], COVER_HIDE};
+        count = cover_above(b, hide->items[i], list, count);
+    }
     for (size_t i = 0; i < protect->count; i++) {
         list[count++] = (struct covered){protect->items[i], COVER_PROTECT};
         count = cover_above(b, protect->items[i], list, count);
@@ -401,8 +409,11 @@ static void plan_landlock(struct builder *b)
         return;
     add(b, (struct plan_step){.kind = PLAN_LANDLOCK, .number = {b->host->landlock_abi}});
     if (request->strength == PLAN_FULL) {
-        /* Queues are opened by a mount of the kernel's own, which lies below no other. */
-        const char *const writable[] = {"/dev", "/dev/mqueue", "/tmp", "/var/tmp", "/run", b->home};
+        /* Queues are opened by a mount of the kernel's own, which lies below no other. Not
+         * /dev/zero: mapped to be shared it is memory that counts for nobody. */
+        const char *const writable[] = {"/dev/null",   "/dev/full",    "/dev/tty", "/dev/pts",
+                                        "/dev/random", "/dev/urandom", "/dev/shm", "/dev/mqueue",
+                                        "/tmp",        "/var/tmp",     "/run",     b->home};
         add_access(b, "/", "read");
         for (size_t i = 0; i < COUNT(writable); i++)
             add_access(b, writable[i], "write");
@@ -413,7 +424,7 @@ static void plan_landlock(struct builder *b)
         }
         add_access(b, "/proc", "read");
         for (size_t i = 0; i < COUNT(devices); i++)
-            add_access(b, devices[i], "write");
+            add_access(b, devices[i], strcmp(devices[i], "/dev/zero") == 0 ? "read" : "write");
         add_access(b, request->scratch, "write");
         access_places(b, &request->read, "read");
     }

@@ -18,6 +18,7 @@ struct census {
     pid_t ours; /* not counted: a helper of the guard's; 0: none */
     pid_t pids[CENSUS_MAX]; /* as `proc` numbers them, sorted; init is not among them */
     size_t count;
+    bool blind;                  /* somebody could not be looked into, since last asked */
     pid_t read_pids[CENSUS_MAX]; /* of the last reading */
     size_t read_count;
 };
@@ -42,8 +43,8 @@ struct census_memory {
 struct census_memory census_memory(const struct census *c);
 
 /* Sizes of open files that have no name any more. */
-uint64_t census_nameless(const struct census *c);
+uint64_t census_nameless(struct census *c);
 /* What was written by those who live. */
-uint64_t census_written(const struct census *c);
+uint64_t census_written(struct census *c);
 
 #endif

@@ -15,6 +15,7 @@
  *   spawn        the tracer (trace.c) is asked before a process is made
  *   memory       the guard makes files in memory, and counts what SysV IPC and fallocate take
  *   buffers      sockets keep the size they are made with: what waits in them counts for nobody
+ *   leases       nobody who opens a file has to wait for the inside
  *   sockets …    only these families: others may ignore network namespaces (vsock does), and each
  *                is a part of the kernel that nothing here needs
  */
@@ -25,6 +26,7 @@
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -105,16 +107,30 @@ static void rule_spawn(struct filter *f)
 #endif
 }
 
+/* Memory that is shared and has no file: what is not looked at is resident with nobody. */
+static void rule_shared_memory(struct filter *f, uint32_t answer)
+{
+    struct filter_code *c = begin(f, SYS_mmap);
+    load_argument(c, 3);
+    proceed_if(c, BPF_JSET, MAP_SHARED, 3);
+    proceed_if(c, BPF_JSET, MAP_ANONYMOUS, 1);
+    filter_return(c, answer);
+    filter_return(c, SECCOMP_RET_ALLOW);
+    filter_return(c, SECCOMP_RET_ALLOW);
+}
+
 static void rule_memory(struct filter *f)
 {
     f->answer[SYS_memfd_create] = f->answer[SYS_fallocate] = SECCOMP_RET_USER_NOTIF;
     f->answer[SYS_shmget] = f->answer[SYS_semget] = f->answer[SYS_msgget] = SECCOMP_RET_USER_NOTIF;
+    rule_shared_memory(f, SECCOMP_RET_USER_NOTIF);
 }
 
 static void rule_no_memory_files(struct filter *f)
 {
     f->answer[SYS_memfd_create] = FILTER_REFUSE(ENOSYS);
     f->answer[SYS_shmget] = f->answer[SYS_semget] = f->answer[SYS_msgget] = FILTER_REFUSE(ENOSYS);
+    rule_shared_memory(f, SECCOMP_RET_USER_NOTIF);
 }
 
 /* Error 0: a larger buffer is a wish that the kernel often does not fulfil either. */
@@ -122,10 +138,21 @@ static void rule_buffers(struct filter *f)
 {
     struct filter_code *c = begin(f, SYS_setsockopt);
     load_argument(c, 1);
-    proceed_if(c, BPF_JEQ, SOL_SOCKET, 5);
+    proceed_if(c, BPF_JEQ, SOL_SOCKET, 7);
     load_argument(c, 2);
     answer_if(c, BPF_JEQ, SO_SNDBUF, FILTER_REFUSE(0));
     answer_if(c, BPF_JEQ, SO_RCVBUF, FILTER_REFUSE(0));
+    answer_if(c, BPF_JEQ, SO_ZEROCOPY, FILTER_REFUSE(EOPNOTSUPP));
+    filter_return(c, SECCOMP_RET_ALLOW);
+}
+
+/* A lease on a file makes everybody on the host wait who opens it. */
+static void rule_leases(struct filter *f)
+{
+    struct filter_code *c = begin(f, SYS_fcntl);
+    load_argument(c, 1);
+    answer_if(c, BPF_JEQ, F_SETLEASE, FILTER_REFUSE(EINVAL));
+    answer_if(c, BPF_JEQ, F_NOTIFY, FILTER_REFUSE(EINVAL));
     filter_return(c, SECCOMP_RET_ALLOW);
 }
 
@@ -294,6 +321,7 @@ int filter_add_rule(struct filter *f, const char *name)
         {"spawn", rule_spawn},
         {"memory", rule_memory},
         {"buffers", rule_buffers},
+        {"leases", rule_leases},
         {"no memory files", rule_no_memory_files},
         {"sockets unix", rule_sockets_unix},
         {"sockets inet", rule_sockets_inet},

@@ -27,6 +27,8 @@ enum {
     DISK_MS = 20,  /* between two looks at the free space */
 };
 
+enum { AGAIN_MS = 20 }; /* between two kills of all, where one may not be enough */
+
 enum phase { RUNNING, ASKED, KILLED };
 
 struct guard {
@@ -77,14 +79,15 @@ static void shed(struct guard *g)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-/* In landlock strength there is no process 1 whose death ends all; but we know them all. */
-static void kill_traced(const struct guard *g)
+/* In landlock strength there is no process 1 whose death ends all: all become our children. */
+static void kill_all(struct guard *g)
 {
-    const struct trace *t = &g->launch->trace;
-    for (size_t i = 0; i < TRACE_SLOTS; i++) {
-        if (t->slots[i].lives)
-            kill(t->slots[i].id, SIGKILL);
-    }
+    if (g->census.proc < 0)
+        kill(g->init, SIGKILL);
+    else
+        census_take(&g->census);
+    for (size_t i = 0; g->census.proc >= 0 && i < g->census.count; i++)
+        kill(g->census.pids[i], SIGKILL);
 }
 
 static void end(struct guard *g, enum wire_limit limit)
@@ -98,7 +101,7 @@ static void end(struct guard *g, enum wire_limit limit)
     if (g->launch->full)
         kernel_pidfd_send_signal(g->pidfd, WIRE_END_SIGNAL, NULL, 0);
     else
-        kill_traced(g);
+        kill_all(g);
 }
 
 /* --- the account ---------------------------------------------------------------------------- */
@@ -136,7 +139,7 @@ static bool reap(struct guard *g)
         if (pid == g->init) {
             g->ended = (struct wire_message){.kind = WIRE_ENDED, .code = status};
             add_usage(&g->usage, &r);
-            kill_traced(g);
+            kill_all(g);
         } else if (g->ended.kind == WIRE_ENDED) {
             g->ended.survivors++;
         }
@@ -188,7 +191,9 @@ static void look(struct guard *g, uint64_t now_ms)
 static int until_next(const struct guard *g, uint64_t now_ms)
 {
     uint64_t due = UINT64_MAX;
-    if (g->phase == ASKED)
+    if (!g->launch->full && (g->phase != RUNNING || g->ended.kind == WIRE_ENDED))
+        due = now_ms + AGAIN_MS;
+    else if (g->phase == ASKED)
         due = g->asked_ms + ASK_MS;
     else if (g->phase == RUNNING && g->launch->budgets.wall_ms)
         due = g->start_ms + g->launch->budgets.wall_ms;
@@ -204,6 +209,8 @@ static int until_next(const struct guard *g, uint64_t now_ms)
 static void keep_time(struct guard *g, uint64_t now_ms)
 {
     const uint64_t wall = g->launch->budgets.wall_ms;
+    if (!g->launch->full && (g->phase != RUNNING || g->ended.kind == WIRE_ENDED))
+        kill_all(g); /* until nobody is left */
     if (g->phase == RUNNING && wall && now_ms - g->start_ms >= wall)
         end(g, WIRE_LIMIT_WALL);
     if (g->phase == RUNNING && g->census.proc >= 0 && now_ms >= g->watch.next_ms)

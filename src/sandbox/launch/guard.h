@@ -49,9 +49,9 @@ struct disk {
 
 void disk_begin(struct disk *d, const struct handover *h);
 /* Whether so much has gone that it is worth counting; starts to count. */
-void disk_look(struct disk *d, const struct budgets *budgets, const struct census *c);
+void disk_look(struct disk *d, const struct budgets *budgets, struct census *c);
 /* The count is there: whether it is too much. */
-bool disk_is_over(struct disk *d, const struct budgets *budgets, const struct census *c,
+bool disk_is_over(struct disk *d, const struct budgets *budgets, struct census *c,
                   uint64_t allocated_bytes);
 void disk_end(struct disk *d);
 
@@ -71,13 +71,13 @@ enum wire_limit watch_look(struct watch *w, const struct budgets *budgets, struc
 
 /* --- notices.c: calls of the inside that wait for an answer --------------------------------- */
 
-enum { NOTICES_KINDS = 3 };
+enum { NOTICES_KINDS = 4 };
 
 struct notices {
     int listener;
     int scratch;
     const struct launch *launch;
-    uint64_t shared[NOTICES_KINDS]; /* what was asked for of SysV IPC */
+    uint64_t shared[NOTICES_KINDS]; /* what was asked for of SysV IPC and of shared memory */
     uint64_t allocated_bytes;       /* of files: space that no write tells of */
 };
 

@@ -207,7 +207,7 @@ static int receive_plan(struct launch *l)
     int fds[2];
     int count = fd_receive(WIRE_CONTROL_FD, fds, 2, true);
     if (count <= 0)
-        _exit(0);
+        _exit(125);
     for (int i = 0; i < count; i++) {
         /* The first free number is the one that it is to have, or it is moved there. */
         if (fds[i] != WIRE_PLAN_FD + i && dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)

@@ -46,15 +46,17 @@ static int answer_shared(struct notices *n, const struct seccomp_data *call)
         {SYS_shmget, 1, memory ? memory / 2 : UINT64_MAX},
         {SYS_semget, 1, SEMAPHORES},
         {SYS_msgget, 0, QUEUES},
+        {SYS_mmap, 1, memory ? memory : UINT64_MAX},
     };
     for (size_t i = 0; i < NOTICES_KINDS; i++) {
         if (kinds[i].call != call->nr)
             continue;
         uint64_t amount = kinds[i].amount ? (uint64_t)call->args[kinds[i].amount] : 1;
-        if (!(call->args[kinds[i].amount + 1] & IPC_CREAT) && (int)call->args[0] != IPC_PRIVATE)
+        if (call->nr != SYS_mmap && !(call->args[kinds[i].amount + 1] & IPC_CREAT) &&
+            (int)call->args[0] != IPC_PRIVATE)
             return 0; /* it only finds one */
         if (amount > kinds[i].limit || n->shared[i] > kinds[i].limit - amount)
-            return -ENOSPC;
+            return call->nr == SYS_mmap ? -ENOMEM : -ENOSPC;
         n->shared[i] += amount;
         return 0;
     }
