@@ -182,7 +182,7 @@ static struct plan_places finish_places(struct plan_place *list, size_t count)
     if (list && count)
         qsort(list, count, sizeof(*list), compare_places);
     for (size_t i = 0; i < count; i++) {
-        if ((top && path_is_below(list[i].path, top)) ||
+        if (!list[i].path || (top && path_is_below(list[i].path, top)) ||
             (kept && strcmp(list[kept - 1].path, list[i].path) == 0))
             continue;
         if (!list[i].target)
