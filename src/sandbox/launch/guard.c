@@ -243,8 +243,10 @@ static bool turn(struct guard *g)
     uint64_t now_ms = clock_monotonic_ms();
     if (!g->launch->trace.waiting_count)
         g->patience_ms = now_ms + TRACE_PATIENCE_MS;
-    else if (now_ms >= g->patience_ms)
+    else if (now_ms >= g->patience_ms) {
         trace_refuse_waiting(&g->launch->trace);
+        g->patience_ms = now_ms + TRACE_PATIENCE_MS;
+    }
     if (r > 0) {
         if (watched[INIT].revents & POLLIN)
             return false;

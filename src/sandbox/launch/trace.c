@@ -132,10 +132,13 @@ static void answer(struct trace *t, pid_t thread)
 
 void trace_refuse_waiting(struct trace *t)
 {
+    if (t->waiting_count && ++t->waited < TRACE_PATIENCE_TIMES)
+        return;
     for (size_t i = 0; i < t->waiting_count; i++)
         refuse(t, t->waiting[i]);
     t->stays_full = t->waiting_count > 0;
     t->waiting_count = 0;
+    t->waited = 0;
 }
 
 static void serve_waiting(struct trace *t)
@@ -164,6 +167,7 @@ static bool died(struct trace *t, pid_t pid)
         drop(t, slot);
         t->processes--;
         t->stays_full = false;
+        t->waited = 0;
     }
     serve_waiting(t);
     return process;
@@ -204,6 +208,7 @@ bool trace_handle(struct trace *t, pid_t pid, int status)
     case PTRACE_EVENT_VFORK:
     case PTRACE_EVENT_CLONE:
         note_birth(t, pid);
+        serve_waiting(t); /* a newborn may have counted twice until now */
         break;
     case PTRACE_EVENT_STOP:
         /* Stopped by a signal such as SIGSTOP: let it be, until another one wakes it. */

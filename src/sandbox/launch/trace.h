@@ -20,8 +20,9 @@ enum {
     TRACE_SLOTS = 1 << 15,
     TRACE_WAITING = 1024,
     TRACE_EARLY = 256,
-    /* So long one who wants a process waits for somebody else's end. */
+    /* One who wants a process waits for somebody else's end: so often, so long each time. */
     TRACE_PATIENCE_MS = 30,
+    TRACE_PATIENCE_TIMES = 10,
 };
 
 struct trace {
@@ -39,6 +40,7 @@ struct trace {
     size_t used;
     pid_t waiting[TRACE_WAITING]; /* stopped: they want a process, and there is no room */
     size_t waiting_count;
+    unsigned waited;          /* how often nobody had ended */
     pid_t early[TRACE_EARLY]; /* who died before its birth was told; threads among them */
     size_t early_next;
     bool stays_full; /* nobody has ended since the last were told no */
@@ -53,7 +55,7 @@ int trace_begin(struct trace *t, uint64_t limit, pid_t program);
  */
 bool trace_handle(struct trace *t, pid_t pid, int status);
 
-/* Nobody has ended for a while: those who wait are told no. */
+/* Nobody has ended for a moment: after some of these, those who wait are told no. */
 void trace_refuse_waiting(struct trace *t);
 
 #endif
