@@ -6,11 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "engine/box.h"
+#include "sandbox/kernel_calls.h"
 
 enum { DEPTH_MAX = 6 };
 
@@ -74,19 +77,37 @@ void git_guard_find(struct arena *arena, const char *workspace, const char *comm
     }
 }
 
+/* The inside may have put links where the repository was: none is followed. */
+static int open_dir_of(const char *path, const char **ret_name)
+{
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_SYMLINKS};
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t len = (size_t)(slash - path);
+    if (len >= sizeof(dir))
+        return -ENAMETOOLONG;
+    memcpy(dir, path, len);
+    dir[len] = '\0';
+    *ret_name = slash + 1;
+    return kernel_openat2(AT_FDCWD, dir, &how);
+}
+
 void git_guard_finish(const struct git_guard *g, struct notes *notes)
 {
     for (size_t i = 0; i < g->absent_count; i++) {
         struct stat st;
-        if (lstat(g->absent[i], &st) < 0)
+        const char *name = NULL;
+        FD_CLEANUP int dir = open_dir_of(g->absent[i], &name);
+        if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        if (unlink(g->absent[i]) == 0)
+        if (unlinkat(dir, name, 0) == 0)
             note(notes, "'%s' was made, which would let git run programs of the inside's: removed",
                  g->absent[i]);
         else
             note(notes,
-                 "'%s' was made and lets git run programs of the inside's: remove it before "
-                 "you use git there",
+                 "'%s' was made and lets git run programs of the inside's: remove it before you "
+                 "use git there",
                  g->absent[i]);
     }
 }

@@ -20,6 +20,12 @@ like 'and is told' "$err" '*commondir*removed*'
 (cd ws && git status) > /dev/null 2>&1
 check 'afterwards nothing runs' test ! -e "$mark"
 check 'for it is gone' test ! -e ws/.git/commondir
+# Nor is a file of that name removed elsewhere, by a link in the place of the repository.
+mkdir -p bare/.git "$scratch/victim"
+echo kept > "$scratch/victim/commondir"
+nacre run -w bare "rm -r .git; ln -s $scratch/victim .git; echo done"
+prints 'control: it can be replaced by a link' 'done'
+is_file 'which is not followed' "$scratch/victim/commondir" $'kept\n'
 # Settings of submodules and of worktrees, which git reads from the main checkout.
 mkdir -p ws/.git/modules/group/sub/hooks ws/.git/worktrees/other
 echo '[core]' > ws/.git/modules/group/sub/config
