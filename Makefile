@@ -61,10 +61,12 @@ CC := $($(VARIANT)_CC)
 CFLAGS_ALL := $(COMMON) $($(VARIANT)_CFLAGS) $(CFLAGS)
 LDFLAGS_ALL := $($(VARIANT)_LDFLAGS) $(LDFLAGS)
 
-# The launcher is the same in every variant: it clones by hand, which no sanitizer survives.
-LAUNCH_CC := gcc
-LAUNCH_CFLAGS := $(COMMON) -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -ffunction-sections -fdata-sections $(CFLAGS)
-LAUNCH_LDFLAGS := -static-pie -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
+# The launcher is the same in every variant: it clones by hand, which no sanitizer survives. It is
+# linked with musl, which starts in a third of the time: a static glibc asks the processor for its
+# features and caches first, and in a virtual machine each of these questions goes to the host.
+LAUNCH_CC := musl-gcc
+LAUNCH_CFLAGS := $(COMMON) -isystem $(B)/kernel -O2 -g -ffunction-sections -fdata-sections $(CFLAGS)
+LAUNCH_LDFLAGS := -static -no-pie -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
 
 # --- what there is ---------------------------------------------------------------------------
 
@@ -130,15 +132,22 @@ $(B)/src/base/yaml.o: private CFLAGS_ALL := -include libfyaml.h $(CFLAGS_ALL)
 # A change of flags or of the compiler makes everything anew.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' | cmp -s - $@ || \
-	 echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' > $@
+	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' | cmp -s - $@ || \
+	 echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' > $@
 
 $(B)/src/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
-$(B)/launch/%.o: %.c $(B)/flags
+# musl brings no headers of the kernel's: those of the system, and nothing else of it.
+$(B)/kernel:
+	@mkdir -p $@
+	$(Q)ln -sfn /usr/include/linux $@/linux
+	$(Q)ln -sfn /usr/include/asm-generic $@/asm-generic
+	$(Q)ln -sfn /usr/include/$(shell gcc -print-multiarch)/asm $@/asm
+
+$(B)/launch/%.o: %.c $(B)/flags | $(B)/kernel
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) -MMD -MP -c $< -o $@

@@ -32,10 +32,8 @@ int err_errno(struct err *e, int code, const char *format, ...)
         format_message(e, code, format, args);
         va_end(args);
 
-        char reason[128];
         size_t used = strlen(e->message);
-        snprintf(e->message + used, sizeof(e->message) - used, ": %s",
-                 strerror_r(-code, reason, sizeof(reason)));
+        snprintf(e->message + used, sizeof(e->message) - used, ": %s", strerror(-code));
     }
     return code;
 }

@@ -123,12 +123,22 @@ static bool needs_escape(uint32_t c)
     return c == '"' || c == '\\' || c == '\t' || c == '\n' || !escape_is_plain(c);
 }
 
+/* Most characters, told without asking any table. */
+static bool is_common(char c)
+{
+    return c >= ' ' && c < 0x7F && c != '"' && c != '\\';
+}
+
 /* Runs of plain characters are written in one piece. */
 static void put_string(struct json *j, const char *bytes, size_t len)
 {
     put(j, "\"", 1);
     size_t plain = 0, at = 0;
     while (at < len) {
+        if (is_common(bytes[at])) {
+            at++;
+            continue;
+        }
         uint32_t c = 0;
         size_t n = utf8_decode(bytes + at, len - at, &c, NULL);
         if (n && !needs_escape(c)) {

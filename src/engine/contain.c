@@ -55,7 +55,9 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
     request.umask = current_umask();
     request.scratch = scratch;
     request.limits.timeout_ms = timeout_of(o);
-    return plan_build(arena, &n->host, &request, ret, e);
+    const struct plan_host *host;
+    r = engine_host(n, &host, e);
+    return r < 0 ? r : plan_build(arena, host, &request, ret, e);
 }
 
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
@@ -187,11 +189,11 @@ static int held_mount(struct nacre *n, const struct policy *policy, struct err *
     uint64_t bytes = policy->limits.disk_bytes ? policy->limits.disk_bytes : UINT64_C(1) << 30;
     if (policy->limits.memory_bytes && policy->limits.memory_bytes < bytes)
         bytes = policy->limits.memory_bytes;
-    pthread_mutex_lock(&n->keeper_lock);
+    pthread_mutex_lock(&n->lock);
     int r = n->keeper.control >= 0 ? 0 : keeper_start(n->launcher, bytes, &n->keeper, e);
     if (r == 0)
         r = keeper_mount(&n->keeper, e);
-    pthread_mutex_unlock(&n->keeper_lock);
+    pthread_mutex_unlock(&n->lock);
     return r;
 }
 
@@ -221,7 +223,13 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         .user = (void *)o,
     };
     failure = run_supervise(&sandbox, &run_options, r->captures, run, &r->error);
-    sandbox_release(&sandbox);
+    if (!run->outcome.gone || run->outcome.failed) {
+        sandbox_release(&sandbox);
+        return failure;
+    }
+    pthread_mutex_lock(&r->engine->lock);
+    sandbox_release_later(&sandbox, &r->engine->leaving);
+    pthread_mutex_unlock(&r->engine->lock);
     return failure;
 }
 
@@ -259,7 +267,7 @@ static int run_weaker(nacre_result *r, const nacre_run_options *o, const struct 
                         &plan, guard, notes, &r->error);
     if (failure == 0) {
         r->strength = "landlock";
-        tell_losses(r, n->host.landlock_abi);
+        tell_losses(r, n->host.landlock_abi); /* known since the plan was made */
         failure = run_plan(r, &plan, o, &weaker, run);
     }
     scratch_remove(scratch);

@@ -49,15 +49,12 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
         return e.code;
     }
     *n = (nacre){.allocator = allocator, .keeper = KEEPER_NONE};
-    pthread_mutex_init(&n->keeper_lock, NULL);
+    pthread_mutex_init(&n->lock, NULL);
     arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
     const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
     n->launcher = arena_copy(&n->arena, launcher, strlen(launcher));
-    if (!n->launcher)
+    if (!n->launcher) {
         err_set(&e, -ENOMEM, "out of memory");
-    else
-        host_look(&n->arena, &n->host, &e);
-    if (e.code < 0) {
         nacre_close(n);
         tell(error, &e);
         return e.code;
@@ -72,9 +69,15 @@ void nacre_close(nacre *n)
         return;
     struct allocator allocator = n->allocator;
     keeper_end(&n->keeper);
-    pthread_mutex_destroy(&n->keeper_lock);
+    sandbox_collect(&n->leaving);
+    pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);
     alloc_free(&allocator, n);
+}
+
+void engine_leave(struct nacre *n)
+{
+    n->leaving.count = 0;
 }
 
 /* --- one run ------------------------------------------------------------------------------ */

@@ -34,7 +34,7 @@ static const char *read_text(struct arena *arena, const char *path)
     return arena_copy(arena, text, (size_t)n);
 }
 
-int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
+static int look(struct arena *arena, struct plan_host *ret, struct err *e)
 {
     size_t max = 0;
     while (plan_system_paths[max])
@@ -80,4 +80,14 @@ int host_look(struct arena *arena, struct plan_host *ret, struct err *e)
         .counts_per_namespace = kernel_is_from(5, 14),
     };
     return 0;
+}
+
+int engine_host(struct nacre *n, const struct plan_host **ret, struct err *e)
+{
+    pthread_mutex_lock(&n->lock);
+    int r = n->host_is_known ? 0 : look(&n->arena, &n->host, e);
+    n->host_is_known = r == 0;
+    pthread_mutex_unlock(&n->lock);
+    *ret = &n->host;
+    return r;
 }

@@ -107,24 +107,47 @@ void policy_write_canonical(const struct policy *policy, struct json *out)
     json_object_end(out);
 }
 
+/* A writer of JSON writes a few bytes at a time; a hash likes blocks. */
+struct hashing {
+    struct sha256 state;
+    char block[1024];
+    size_t used;
+};
+
+static void flush(struct hashing *h)
+{
+    sha256_add(&h->state, h->block, h->used);
+    h->used = 0;
+}
+
 static int add_bytes(void *user, const char *bytes, size_t len)
 {
-    sha256_add(user, bytes, len);
+    struct hashing *h = user;
+    if (len > sizeof(h->block) - h->used)
+        flush(h);
+    if (len > sizeof(h->block)) {
+        sha256_add(&h->state, bytes, len);
+    } else {
+        memcpy(h->block + h->used, bytes, len);
+        h->used += len;
+    }
     return 0;
 }
 
 int policy_hash(struct policy *policy, struct err *e)
 {
-    struct sha256 state;
+    struct hashing hashing;
     struct json out;
     unsigned char digest[SHA256_BYTES];
-    sha256_start(&state);
-    json_init(&out, add_bytes, &state);
+    sha256_start(&hashing.state);
+    hashing.used = 0;
+    json_init(&out, add_bytes, &hashing);
     policy_write_canonical(policy, &out);
     int r = json_finish(&out);
     if (r < 0)
         return err_errno(e, r, "policy: the canonical form cannot be written");
-    sha256_end(&state, digest);
+    flush(&hashing);
+    sha256_end(&hashing.state, digest);
     sha256_hex(digest, policy->hash);
     return 0;
 }

@@ -195,6 +195,12 @@ static inline int kernel_pidfd_send_signal(int pidfd, int signal_number, siginfo
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal_number, info, flags);
 }
 
+/* Not every libc takes the numbers that do not fit into an int. */
+static inline int kernel_ioctl(int fd, unsigned long request, void *argument)
+{
+    return (int)syscall(SYS_ioctl, fd, request, argument);
+}
+
 static inline int kernel_close_range(unsigned first, unsigned last, unsigned flags)
 {
     return (int)syscall(SYS_close_range, first, last, flags);

@@ -233,16 +233,50 @@ void sandbox_kill(struct sandbox *s)
         shutdown(s->control, SHUT_WR);
 }
 
-void sandbox_release(struct sandbox *s)
+static void close_ends(struct sandbox *s)
 {
     fd_close(&s->control);
     fd_close(&s->input);
     fd_close(&s->output);
     fd_close(&s->errors);
-    if (s->launcher > 0) {
-        /* It is over, or its socket's end tells it to be. ECHILD: the host program reaps for us. */
-        while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR)
-            ;
-        s->launcher = -1;
+}
+
+/* ECHILD: the host program reaps for us. */
+static bool collect(pid_t launcher, int flags)
+{
+    pid_t pid;
+    do
+        pid = waitpid(launcher, NULL, flags);
+    while (pid < 0 && errno == EINTR);
+    return pid != 0;
+}
+
+void sandbox_release(struct sandbox *s)
+{
+    close_ends(s);
+    if (s->launcher > 0)
+        collect(s->launcher, 0); /* it is over, or its socket's end tells it to be */
+    s->launcher = -1;
+}
+
+void sandbox_release_later(struct sandbox *s, struct sandbox_leaving *leaving)
+{
+    size_t kept = 0;
+    close_ends(s);
+    for (size_t i = 0; i < leaving->count; i++) {
+        if (!collect(leaving->pids[i], WNOHANG))
+            leaving->pids[kept++] = leaving->pids[i];
     }
+    leaving->count = kept;
+    if (s->launcher > 0 && kept < SANDBOX_LEAVING_MAX)
+        leaving->pids[leaving->count++] = s->launcher;
+    else if (s->launcher > 0)
+        collect(s->launcher, 0);
+    s->launcher = -1;
+}
+
+void sandbox_collect(struct sandbox_leaving *leaving)
+{
+    while (leaving->count)
+        collect(leaving->pids[--leaving->count], 0);
 }

@@ -186,11 +186,21 @@ static int write_owner(pid_t pid, const char *name, uint32_t owner, uint32_t out
     return r == -EPERM ? write_map(pid, name, owner, outer) : r;
 }
 
+static pid_t holder = -1;
+
+void identity_reap(void)
+{
+    while (holder > 0 && waitpid(holder, NULL, 0) < 0 && errno == EINTR)
+        ;
+    holder = -1;
+}
+
 int identity_owner_map(struct launch *l, uid_t owner, gid_t group)
 {
     /* The namespace needs a process to be made; it shares our memory and only waits. */
     static _Alignas(16) char stack[16384];
-    pid_t holder =
+    identity_reap(); /* which had the same stack */
+    holder =
         clone(wait_to_be_killed, stack + sizeof(stack), CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
     if (holder < 0) {
         l->stage = WIRE_STAGE_NAMESPACES;
@@ -207,8 +217,6 @@ int identity_owner_map(struct launch *l, uid_t owner, gid_t group)
         fd = open(path, O_RDONLY | O_CLOEXEC);
         r = fd < 0 ? -errno : 0;
     }
-    kill(holder, SIGKILL);
-    while (waitpid(holder, NULL, 0) < 0 && errno == EINTR)
-        ;
+    kill(holder, SIGKILL); /* reaped when nobody waits for us */
     return r < 0 ? err_errno(&l->err, r, "cannot map the workspace's owner") : fd;
 }

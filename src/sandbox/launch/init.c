@@ -18,32 +18,39 @@
 #include "sandbox/launch/launch.h"
 
 /*
- * Until the guard has mapped our user there is nobody to be, and without a plan nothing to do. Root
- * has opened the mounts of the bind steps; else a held one may come, and is opened as they are.
+ * Until the guard has mapped our user there is nobody to be, and without a plan nothing to do. A
+ * held mount may come with it.
  */
 static int receive_plan(struct launch *l)
 {
-    int fds[FD_PASSED_MAX];
-    int count = fd_receive(l->alive, fds, FD_PASSED_MAX, true), next = 1;
+    int fds[2];
+    int count = fd_receive(l->alive, fds, 2, true);
     if (count < 1)
         return err_set(&l->err, -EPIPE, "the guard is gone"); /* it has said why */
-    if (dup3(fds[0], WIRE_PLAN_FD, O_CLOEXEC) < 0)
-        return err_errno(&l->err, -errno, "cannot keep the plan");
-    close(fds[0]);
-    int r = launch_read_plan(l);
-    for (size_t i = 0; r == 0 && l->privileged && i < l->plan.count && next < count; i++) {
+    for (int i = 0; i < count; i++) {
+        if (dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)
+            return err_errno(&l->err, -errno, "cannot keep the plan");
+        close(fds[i]);
+    }
+    return launch_read_plan(l);
+}
+
+/* Root opens the mounts of the bind steps while we build what needs none, and sends them after. */
+static int receive_trees(struct launch *l)
+{
+    int fds[FD_PASSED_MAX];
+    int count = fd_receive(l->alive, fds, FD_PASSED_MAX, true), next = 0;
+    for (size_t i = 0; i < l->plan.count && next < count; i++) {
         if (l->plan.steps[i].kind == PLAN_BIND)
             l->tree[i] = fds[next++];
     }
-    if (r == 0 && next < count && dup3(fds[next], WIRE_HELD_FD, O_CLOEXEC) < 0)
-        return err_errno(&l->err, -errno, "cannot keep the held mount");
-    return r;
+    return count < 1 ? err_set(&l->err, -EPIPE, "the guard is gone") : 0;
 }
 
 /* L1. Set after the ids, which would clear it; then the pipe tells of a death that came before. */
 static int die_with_guard(struct launch *l)
 {
-    struct pollfd alive = {.fd = l->alive, .events = POLLIN};
+    struct pollfd alive = {.fd = l->alive, .events = 0}; /* its end is told unasked */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || poll(&alive, 1, 0) != 0)
         return err_set(&l->err, -EPIPE, "the guard is gone");
     return 0;
@@ -65,11 +72,10 @@ static int set_limit(struct launch *l, const struct plan_step *step)
             continue;
         /* Only root may lift a limit that the caller has; below it there is nothing to do. */
         struct rlimit limit;
-        if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) == 0 &&
-            limit.rlim_max < step->number[0])
+        if (getrlimit(limits[i].resource, &limit) == 0 && limit.rlim_max < step->number[0])
             return 0;
         limit.rlim_cur = limit.rlim_max = step->number[0];
-        if (setrlimit((__rlimit_resource_t)limits[i].resource, &limit) < 0)
+        if (setrlimit(limits[i].resource, &limit) < 0)
             return err_errno(&l->err, -errno, "cannot limit '%s'", step->text);
         return 0;
     }
@@ -90,13 +96,18 @@ static int set_sysctl(struct launch *l, const struct plan_step *step)
 static int build_walls(struct launch *l)
 {
     int r = 0;
+    bool awaited = l->privileged && l->full;
     for (size_t i = 0; r == 0 && i < l->plan.count; i++) {
         const struct plan_step *step = &l->plan.steps[i];
-        if (step->kind == PLAN_SYSCTL)
+        if (step->kind == PLAN_BIND && awaited) {
+            awaited = false;
+            r = receive_trees(l);
+        }
+        if (r == 0 && step->kind == PLAN_SYSCTL)
             r = set_sysctl(l, step);
         else if (step->kind == PLAN_HOSTNAME && sethostname(step->text, strlen(step->text)) < 0)
             r = err_errno(&l->err, -errno, "cannot set the host name");
-        else
+        else if (r == 0)
             r = root_apply(l, i);
     }
     return r;
@@ -258,15 +269,6 @@ static void volunteer(void)
         return; /* a wish */
 }
 
-static bool has_own_network(const struct launch *l)
-{
-    for (size_t i = 0; i < l->plan.count; i++) {
-        if (l->plan.steps[i].kind == PLAN_UNSHARE && strcmp(l->plan.steps[i].text, "net") == 0)
-            return true;
-    }
-    return false;
-}
-
 static int build(struct launch *l, struct program *program)
 {
     int r = identity_assume(l);
@@ -274,8 +276,6 @@ static int build(struct launch *l, struct program *program)
         r = die_with_guard(l);
     if (r == 0 && l->full && !l->privileged)
         r = tree_open_all(l);
-    if (r == 0 && has_own_network(l))
-        r = net_loopback_up(l);
     if (r == 0 && !l->full)
         r = l->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (r >= 0)
@@ -289,12 +289,16 @@ static int build(struct launch *l, struct program *program)
     return r < 0 ? r : privilege_drop(l);
 }
 
-_Noreturn void init_main(struct launch *l)
+_Noreturn void init_main(struct launch *l, bool own_network)
 {
     static struct program program;
     volunteer();
+    int network = own_network ? net_loopback_up(l) : 0;
+    const struct err why = l->err; /* told when there is a plan that wants it */
     if (receive_plan(l) < 0 && l->err.code == -EPIPE)
         _exit(125);
+    if (network < 0)
+        l->err = why;
     if (l->err.code < 0 || build(l, &program) < 0)
         launch_give_up(l);
     struct stat input;

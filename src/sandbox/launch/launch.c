@@ -160,7 +160,7 @@ static int start_init(struct launch *l, uint64_t flags, struct start *ret)
     if (pid == 0) {
         close(alive[1]);
         l->alive = alive[0];
-        init_main(l);
+        init_main(l, flags & CLONE_NEWNET);
     }
     close(alive[0]);
     *ret = (struct start){.flags = flags, .pid = (pid_t)pid, .pidfd = pidfd, .alive = alive[1]};
@@ -182,12 +182,19 @@ static void stop_init(struct start *s)
     s->pid = -1;
 }
 
-/* Init gets the plan, and, where root opened them, the mounts of its bind steps in their order. */
+/* Init gets the plan, and a held mount if it is the one to open it. */
 static int hand_over_plan(struct launch *l, const struct start *s)
+{
+    const int fds[] = {WIRE_PLAN_FD, WIRE_HELD_FD};
+    int r = fd_send(s->alive, fds, !l->privileged && l->held ? 2 : 1);
+    return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died before it began") : 0;
+}
+
+/* Where root opened them: the mounts of the bind steps, in their order. */
+static int hand_over_trees(struct launch *l, const struct start *s)
 {
     int fds[FD_PASSED_MAX];
     size_t count = 0;
-    fds[count++] = WIRE_PLAN_FD;
     for (size_t i = 0; i < l->plan.count; i++) {
         if (l->tree[i] < 0)
             continue;
@@ -195,10 +202,8 @@ static int hand_over_plan(struct launch *l, const struct start *s)
             return err_set(&l->err, -E2BIG, "the plan has too many mounts");
         fds[count++] = l->tree[i];
     }
-    if (!l->privileged && l->held && count < FD_PASSED_MAX)
-        fds[count++] = WIRE_HELD_FD;
-    int r = fd_send(s->alive, fds, count);
-    return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died before it began") : 0;
+    int r = count ? fd_send(s->alive, fds, count) : 0;
+    return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died while it built") : 0;
 }
 
 /* Waits for it. Its end before that is the supervisor's wish that nothing be done. */
@@ -305,14 +310,14 @@ int main(int argc, char **argv)
     if (finish_start(l, &start, early) < 0)
         launch_give_up(l); /* init ends with us (L1) */
 
-    /* Root opens what the inside's user could not reach; a user does so from within. */
-    if (l->privileged) {
+    if (l->privileged)
         hand_over_pipes(l);
-        if (l->full && tree_open_all(l) < 0)
-            launch_give_up(l);
-    }
     if (hand_over_plan(l, &start) < 0)
         launch_give_up(l);
+    /* Root opens what the inside's user could not reach; a user does so from within. */
+    if (l->privileged && l->full && (tree_open_all(l) < 0 || hand_over_trees(l, &start) < 0))
+        launch_give_up(l);
+    identity_reap();
     guard_main(l, start.pid, start.pidfd, start.alive);
     return 0;
 }

@@ -61,6 +61,7 @@ int identity_choose(struct launch *l);
 int identity_write_maps(struct launch *l, pid_t child);
 int identity_assume(struct launch *l);
 int identity_owner_map(struct launch *l, uid_t owner, gid_t group); /* a user namespace's fd */
+void identity_reap(void); /* what is left of the processes that made these */
 
 /* tree.c: what the host shows, as detached mounts. */
 int tree_open_all(struct launch *l);
@@ -96,7 +97,7 @@ int handover_send(struct launch *l, int listener);
 int handover_receive(int socket, bool full, struct handover *ret);
 
 /* init.c: never returns. */
-_Noreturn void init_main(struct launch *l);
+_Noreturn void init_main(struct launch *l, bool own_network);
 
 /* launch.c: the plan that lies at WIRE_PLAN_FD, and what of it is for everybody. */
 int launch_read_plan(struct launch *l);

@@ -103,7 +103,7 @@ static bool answer_memory_file(struct notices *n, const struct seccomp_notif *no
         .srcfd = (unsigned)fd,
         .newfd_flags = flags & MFD_CLOEXEC ? O_CLOEXEC : 0,
     };
-    if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0)
+    if (kernel_ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0)
         return true;
     *ret = errno == EMFILE ? -EMFILE : -ENOMEM;
     return false;
@@ -115,13 +115,13 @@ static void send_answer(const struct notices *n, uint64_t id, int r)
 {
     union response response = {.answer = {.id = id, .error = r}};
     response.answer.flags = r == 0 ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
-    ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    kernel_ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 void notices_answer(struct notices *n)
 {
     union request request = {0};
-    if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
+    if (kernel_ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
         return; /* the caller was killed meanwhile */
     const struct seccomp_notif *notice = &request.notice;
     int r;

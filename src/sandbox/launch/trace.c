@@ -81,8 +81,8 @@ static void refuse_call(pid_t thread, int error)
     struct user_regs_struct registers;
     struct iovec all = {.iov_base = &registers, .iov_len = sizeof(registers)};
     ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all);
-    registers.orig_rax = (unsigned long long)-1;
-    registers.rax = (unsigned long long)-error;
+    registers.orig_rax = (__typeof__(registers.orig_rax))-1;
+    registers.rax = (__typeof__(registers.rax))-error;
     ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
 #elif defined(__aarch64__)
     struct user_regs_struct registers;
@@ -90,7 +90,7 @@ static void refuse_call(pid_t thread, int error)
     int none = -1;
     struct iovec call = {.iov_base = &none, .iov_len = sizeof(none)};
     ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all);
-    registers.regs[0] = (unsigned long long)-error;
+    registers.regs[0] = (__typeof__(registers.rax))-error;
     ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
     ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &call);
 #else
