@@ -16,6 +16,8 @@ enum {
     CHUNK = 1 << 16,
     /* After the kill: how long the kernel may take to end the tree before the guard is shot too. */
     GRACE_MS = 10000,
+    /* How long the walls may take to stand: a thousand times as long as they do. */
+    BUILD_MS = 10000,
     /* After the end: more than a pipe holds, so a writer from elsewhere cannot keep us reading. */
     DRAIN_MAX = 1 << 20,
 };
@@ -25,7 +27,7 @@ struct supervision {
     const struct run_options *options;
     struct capture *captures;
     struct run_result *result;
-    uint64_t deadline_ms;
+    uint64_t deadline_ms, built_by_ms;
     bool killing;
     int failure; /* of our own: first negative errno */
 
@@ -118,6 +120,17 @@ static void write_input(struct supervision *s)
         close_input(s); /* the program closed its end: it wants no more */
 }
 
+static bool is_building(const struct supervision *s)
+{
+    const struct sandbox_outcome *outcome = &s->result->outcome;
+    return !s->killing && !outcome->built && !outcome->failed && !outcome->ended;
+}
+
+static uint64_t next_deadline(const struct supervision *s)
+{
+    return is_building(s) && s->built_by_ms < s->deadline_ms ? s->built_by_ms : s->deadline_ms;
+}
+
 /* One turn: waits until something happens, then does all that can be done without waiting. */
 static void turn(struct supervision *s)
 {
@@ -137,7 +150,7 @@ static void turn(struct supervision *s)
         [CANCEL] = {.fd = s->killing ? -1 : s->options->cancel_fd, .events = POLLIN},
     };
     uint64_t now = clock_monotonic_ms();
-    uint64_t left = s->deadline_ms > now ? s->deadline_ms - now : 0;
+    uint64_t until = next_deadline(s), left = until > now ? until - now : 0;
     if (poll(watched, WATCHED, left > INT_MAX ? INT_MAX : (int)left) < 0) {
         if (errno != EINTR && !s->failure)
             s->failure = -errno;
@@ -165,7 +178,17 @@ static void turn(struct supervision *s)
 /* The deadline has passed: first the tree is killed, later, if that takes too long, its guard. */
 static void check_deadline(struct supervision *s)
 {
-    if (clock_monotonic_ms() < s->deadline_ms)
+    uint64_t now = clock_monotonic_ms();
+    if (is_building(s) && now >= s->built_by_ms) {
+        /* Nothing of the program runs yet, and what was made dies with the guard. */
+        kill_tree(s, RUN_BROKEN);
+        kill(s->sandbox->launcher, SIGKILL);
+        s->result->outcome.failed = true;
+        err_set(&s->result->outcome.err, -ETIMEDOUT,
+                "the sandbox was not built within %d s (see `nacre doctor`)", BUILD_MS / 1000);
+        return;
+    }
+    if (now < s->deadline_ms)
         return;
     if (!s->killing) {
         kill_tree(s, RUN_TIMEOUT);
@@ -200,6 +223,7 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
         .captures = captures,
         .result = ret,
         .deadline_ms = start + options->timeout_ms,
+        .built_by_ms = start + BUILD_MS,
         .input_over = sandbox->input < 0,
     };
     struct stat st;

@@ -28,7 +28,7 @@ struct sandbox {
 struct sandbox_outcome {
     bool failed;        /* a wall could not be built: `err` says which, and the remedy */
     bool no_namespaces; /* failed, since there are no namespaces to be had */
-    bool built;         /* the walls stand; told only where there is input to wait with */
+    bool built;         /* the walls stand, and the program starts */
     bool ended;         /* the program ended by itself: `wait_status` is its own */
     bool gone;          /* nothing of the tree runs any more */
     int wait_status;

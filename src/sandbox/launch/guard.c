@@ -169,6 +169,7 @@ static void receive_handover(struct guard *g)
     g->alive = -1; /* no longer polled; its end stays open for as long as we live (L1) */
     if (r < 0)
         return; /* init died while it built, and said why */
+    launch_report(WIRE_BUILT, g->launch, 0);
     g->census.proc = g->handover.proc;
     g->notices.listener = g->handover.listener;
     g->notices.scratch = g->watch.scratch = g->handover.scratch;

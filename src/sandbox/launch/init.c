@@ -301,9 +301,6 @@ _Noreturn void init_main(struct launch *l, bool own_network)
         l->err = why;
     if (l->err.code < 0 || build(l, &program) < 0)
         launch_give_up(l);
-    struct stat input;
-    if (fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode))
-        launch_report(WIRE_BUILT, l, 0);
     if (!l->full)
         become_program(l, &program);
     setsid();

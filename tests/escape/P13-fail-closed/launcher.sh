@@ -23,7 +23,7 @@ try 'an empty one'
 head -c 4000 "$NACRE_LAUNCH" > bin/nacre-launch
 chmod 755 bin/nacre-launch
 try 'half of one'
-for body in 'exit 0' 'exit 1' 'kill -KILL $$' 'kill -SEGV $$' 'exec cat < /dev/null'; do
+for body in 'exit 0' 'exit 1' 'kill -KILL $$' 'kill -SEGV $$' 'exec cat < /dev/null' 'cat >&2' 'exec cat'; do
     printf '#!/bin/sh\n%s\n' "$body" > bin/nacre-launch
     chmod 755 bin/nacre-launch
     try "one that does: $body"
