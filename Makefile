@@ -275,7 +275,7 @@ $(B)/bench/%: tests/bench/%.c $(call upto,engine)
 
 $(B)/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
-	$(Q)$(LAUNCH_CC) -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
+	$(Q)$(release_CC) -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror $< -o $@
 
 # bash's own parser, as a builtin of bash, and what compares nacre's with it. No sanitizers in bash.
 $(B)/oracle/oracle.so: tests/oracle/oracle.c tests/oracle/tree.c tests/oracle/tree.h tests/oracle/build
