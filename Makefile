@@ -281,7 +281,7 @@ $(B)/tools/%: tests/tools/%.c
 $(B)/oracle/oracle.so: tests/oracle/oracle.c tests/oracle/tree.c tests/oracle/tree.h tests/oracle/build
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)CC=$(LAUNCH_CC) tests/oracle/build $@
+	$(Q)CC=$(release_CC) tests/oracle/build $@
 
 $(B)/oracle/compare: tests/oracle/compare.c tests/oracle/ours.c tests/oracle/ours.h $(call upto,shell)
 	@mkdir -p $(@D)
