@@ -239,8 +239,8 @@ static int run_run(const void *options, const struct options_parsed *words)
             o.stdin_fd = STDIN_FILENO;
         nacre *n = cli_open();
         if (n) {
+            n->leaves = true;
             status = run_text(n, text.data, text.len, &o, wanted, json);
-            engine_leave(n);
         }
         nacre_close(n);
     }

@@ -223,13 +223,9 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         .user = (void *)o,
     };
     failure = run_supervise(&sandbox, &run_options, r->captures, run, &r->error);
-    if (!run->outcome.gone || run->outcome.failed) {
-        sandbox_release(&sandbox);
-        return failure;
-    }
-    pthread_mutex_lock(&r->engine->lock);
-    sandbox_release_later(&sandbox, &r->engine->leaving);
-    pthread_mutex_unlock(&r->engine->lock);
+    if (r->engine->leaves && run->outcome.gone && !run->outcome.failed)
+        sandbox_leave(&sandbox);
+    sandbox_release(&sandbox);
     return failure;
 }
 

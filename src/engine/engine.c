@@ -69,15 +69,9 @@ void nacre_close(nacre *n)
         return;
     struct allocator allocator = n->allocator;
     keeper_end(&n->keeper);
-    sandbox_collect(&n->leaving);
     pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);
     alloc_free(&allocator, n);
-}
-
-void engine_leave(struct nacre *n)
-{
-    n->leaving.count = 0;
 }
 
 /* --- one run ------------------------------------------------------------------------------ */

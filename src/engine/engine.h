@@ -23,11 +23,11 @@ struct nacre {
     struct allocator allocator;
     struct arena arena;
     const char *launcher;
+    bool leaves; /* the process ends after its run: nobody waits for a launcher that only ends */
     pthread_mutex_t lock;  /* for all below, and the arena */
     struct plan_host host; /* looked at when first needed */
     bool host_is_known;
     struct keeper keeper; /* of the workspace in memory, from its first use on */
-    struct sandbox_leaving leaving;
 };
 
 /* What a text was read as. Everything behind this judges and runs the reading, never the text. */
@@ -93,8 +93,6 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
 /* host.c: what the host has of plan_system_paths. It stays as it was first found. */
 int engine_host(struct nacre *n, const struct plan_host **ret, struct err *e);
 
-/* engine.c: this process ends, too; nobody need wait for those that are leaving. */
-void engine_leave(struct nacre *n);
 
 /* reading.c: -EINVAL or -E2BIG for a text that is refused, with its place. */
 int engine_read(struct arena *arena, const char *text, size_t len, struct reading *ret,

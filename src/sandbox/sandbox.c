@@ -233,50 +233,20 @@ void sandbox_kill(struct sandbox *s)
         shutdown(s->control, SHUT_WR);
 }
 
-static void close_ends(struct sandbox *s)
+void sandbox_leave(struct sandbox *s)
 {
     fd_close(&s->control);
     fd_close(&s->input);
     fd_close(&s->output);
     fd_close(&s->errors);
-}
-
-/* ECHILD: the host program reaps for us. */
-static bool collect(pid_t launcher, int flags)
-{
-    pid_t pid;
-    do
-        pid = waitpid(launcher, NULL, flags);
-    while (pid < 0 && errno == EINTR);
-    return pid != 0;
+    s->launcher = -1;
 }
 
 void sandbox_release(struct sandbox *s)
 {
-    close_ends(s);
-    if (s->launcher > 0)
-        collect(s->launcher, 0); /* it is over, or its socket's end tells it to be */
-    s->launcher = -1;
-}
-
-void sandbox_release_later(struct sandbox *s, struct sandbox_leaving *leaving)
-{
-    size_t kept = 0;
-    close_ends(s);
-    for (size_t i = 0; i < leaving->count; i++) {
-        if (!collect(leaving->pids[i], WNOHANG))
-            leaving->pids[kept++] = leaving->pids[i];
-    }
-    leaving->count = kept;
-    if (s->launcher > 0 && kept < SANDBOX_LEAVING_MAX)
-        leaving->pids[leaving->count++] = s->launcher;
-    else if (s->launcher > 0)
-        collect(s->launcher, 0);
-    s->launcher = -1;
-}
-
-void sandbox_collect(struct sandbox_leaving *leaving)
-{
-    while (leaving->count)
-        collect(leaving->pids[--leaving->count], 0);
+    pid_t launcher = s->launcher;
+    sandbox_leave(s);
+    /* It is over, or its socket's end tells it to be. ECHILD: the host program reaps for us. */
+    while (launcher > 0 && waitpid(launcher, NULL, 0) < 0 && errno == EINTR)
+        ;
 }

@@ -62,20 +62,9 @@ void sandbox_kill(struct sandbox *s);
 
 /* Closes everything and collects the launcher; kills what still runs. */
 void sandbox_release(struct sandbox *s);
-
-/*
- * Launchers that have told the end, and are about to end themselves: the kernel takes their mounts
- * apart, for which nobody need wait.
- */
-enum { SANDBOX_LEAVING_MAX = 16 };
-struct sandbox_leaving {
-    pid_t pids[SANDBOX_LEAVING_MAX];
-    size_t count;
-};
-/* The same as sandbox_release for one whose tree is gone; it is collected by a later call. */
-void sandbox_release_later(struct sandbox *s, struct sandbox_leaving *leaving);
-/* Waits until all of them are collected. */
-void sandbox_collect(struct sandbox_leaving *leaving);
+/* The same without the launcher, which has told the end and now takes the mounts apart. For callers
+ * that end themselves before anybody could ask for their children. */
+void sandbox_leave(struct sandbox *s);
 
 /* --- keep.c: a file system in memory, kept for a session ------------------------------------- */
 
