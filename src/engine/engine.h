@@ -93,7 +93,6 @@ int workspace_resolve(struct arena *arena, const char *root, const char *cwd, co
 /* host.c: what the host has of plan_system_paths. It stays as it was first found. */
 int engine_host(struct nacre *n, const struct plan_host **ret, struct err *e);
 
-
 /* reading.c: -EINVAL or -E2BIG for a text that is refused, with its place. */
 int engine_read(struct arena *arena, const char *text, size_t len, struct reading *ret,
                 struct err *e);
