@@ -33,7 +33,7 @@ past_limit 'nohup' 'nohup sleep TAG >/dev/null 2>&1 & disown; echo started; slee
 past_limit 'a program that ignores every signal' './attack stubborn 9999 TAG & echo started; ./attack stubborn 9999 TAG'
 past_limit 'traps' 'trap "" TERM INT HUP QUIT; trap "sleep TAG" EXIT; echo started; sleep TAG; sleep TAG'
 past_limit 'a stopped process' 'sleep TAG & kill -STOP $!; echo started; kill -STOP $$; sleep TAG'
-past_limit '200 sleepers' 'for i in $(seq 200); do sleep TAG & done; echo started; wait'
+past_limit '200 sleepers' 'echo started; for i in $(seq 200); do sleep TAG & done; wait'
 past_limit 'a tree that grows' 'f() { sleep TAG & sleep 0.05; f & f; }; echo started; f 2>/dev/null'
 past_limit 'a busy loop' 'echo started; : TAG; while :; do :; done'
 past_limit 'closed descriptors' 'echo started; exec <&- >&- 2>&-; sleep TAG'

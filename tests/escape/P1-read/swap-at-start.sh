@@ -8,7 +8,7 @@
 
 here=$PWD
 secret="secret-$(unique)"
-# A launcher that first does harm, then what the real one does: it stands at the worst moment.
+# A launcher that waits until the plan is made, does harm, then what the real one does: the worst moment.
 mkdir bin
 cp "$NACRE" bin/nacre
 arrange() { # SHELL COMMANDS
@@ -16,7 +16,7 @@ arrange() { # SHELL COMMANDS
     mkdir -p p/a out/a
     touch p/a/mine
     echo "$secret" | tee out/secret > out/a/secret
-    printf '#!/bin/sh\nPATH=/usr/bin:/bin\ncd %q\n%s\nexec %q\n' "$here" "$1" "$NACRE_LAUNCH" > bin/nacre-launch
+    printf '#!/bin/sh\nPATH=/usr/bin:/bin\nsleep 0.2\ncd %q\n%s\nexec %q\n' "$here" "$1" "$NACRE_LAUNCH" > bin/nacre-launch
     chmod 755 bin/nacre-launch
 }
 replaced() { # NAME SHELL COMMANDS
