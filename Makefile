@@ -66,7 +66,11 @@ LDFLAGS_ALL := $($(VARIANT)_LDFLAGS) $(LDFLAGS)
 # features and caches first, and in a virtual machine each of these questions goes to the host.
 LAUNCH_CC := musl-gcc
 LAUNCH_CFLAGS := $(COMMON) -isystem $(B)/kernel -O2 -g -ffunction-sections -fdata-sections $(CFLAGS)
-LAUNCH_LDFLAGS := -static -no-pie -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
+LAUNCH_LDFLAGS := -static -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
+# musl-gcc links no static program that can lie anywhere in memory, though musl has what it takes.
+MUSL := /usr/lib/$(shell gcc -print-multiarch | sed 's/-gnu/-musl/')
+LAUNCH_START := -nostartfiles $(MUSL)/rcrt1.o $(MUSL)/crti.o $(shell gcc -print-file-name=crtbeginS.o)
+LAUNCH_END := $(shell gcc -print-file-name=crtendS.o) $(MUSL)/crtn.o
 
 # --- what there is ---------------------------------------------------------------------------
 
@@ -206,7 +210,7 @@ $(B)/unjudged/nacre-launch: $(B)/nacre-launch
 
 $(B)/nacre-launch: $(LAUNCH_OBJECTS)
 	$(call say,LINK,$@)
-	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) $^ $(LAUNCH_LDFLAGS) -o $@
+	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_START) $^ $(LAUNCH_END) $(LAUNCH_LDFLAGS) -o $@
 
 $(B)/libnacre.so: $(LIBRARY_OBJECTS)
 	$(call say,LINK,$@)

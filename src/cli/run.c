@@ -10,7 +10,6 @@
 #include "cli/decide.h"
 #include "cli/show.h"
 #include "cli/text.h"
-#include "engine/engine.h"
 
 enum { OPTIONS_MAX = 1 << 20 };
 
@@ -238,10 +237,8 @@ static int run_run(const void *options, const struct options_parsed *words)
         if (!from_stdin && !cli_stdin_is_closed() && !isatty(STDIN_FILENO))
             o.stdin_fd = STDIN_FILENO;
         nacre *n = cli_open();
-        if (n) {
-            n->leaves = true;
+        if (n)
             status = run_text(n, text.data, text.len, &o, wanted, json);
-        }
         nacre_close(n);
     }
     buf_release(&text);

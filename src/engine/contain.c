@@ -223,8 +223,6 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         .user = (void *)o,
     };
     failure = run_supervise(&sandbox, &run_options, r->captures, run, &r->error);
-    if (r->engine->leaves && run->outcome.gone && !run->outcome.failed)
-        sandbox_leave(&sandbox);
     sandbox_release(&sandbox);
     return failure;
 }

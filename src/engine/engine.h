@@ -23,7 +23,6 @@ struct nacre {
     struct allocator allocator;
     struct arena arena;
     const char *launcher;
-    bool leaves; /* the process ends after its run: nobody waits for a launcher that only ends */
     pthread_mutex_t lock;  /* for all below, and the arena */
     struct plan_host host; /* looked at when first needed */
     bool host_is_known;

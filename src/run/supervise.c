@@ -120,6 +120,12 @@ static void write_input(struct supervision *s)
         close_input(s); /* the program closed its end: it wants no more */
 }
 
+static void read_events(struct supervision *s)
+{
+    while (!s->result->outcome.gone && sandbox_read_event(s->sandbox, &s->result->outcome) > 0)
+        ;
+}
+
 static bool is_building(const struct supervision *s)
 {
     const struct sandbox_outcome *outcome = &s->result->outcome;
@@ -169,20 +175,22 @@ static void turn(struct supervision *s)
         read_input(s);
     if (watched[CANCEL].revents)
         kill_tree(s, RUN_CANCELLED);
-    if (watched[CONTROL].revents) {
-        while (!s->result->outcome.gone && sandbox_read_event(s->sandbox, &s->result->outcome) > 0)
-            ;
-    }
+    if (watched[CONTROL].revents)
+        read_events(s);
 }
 
 /* The deadline has passed: first the tree is killed, later, if that takes too long, its guard. */
 static void check_deadline(struct supervision *s)
 {
     uint64_t now = clock_monotonic_ms();
-    if (is_building(s) && now >= s->built_by_ms) {
+    /* We may be the ones who are late: what was said meanwhile is heard first. */
+    if (is_building(s) && now >= s->built_by_ms)
+        read_events(s);
+    if (is_building(s) && !s->result->outcome.gone && now >= s->built_by_ms) {
         /* Nothing of the program runs yet, and what was made dies with the guard. */
         kill_tree(s, RUN_BROKEN);
-        kill(s->sandbox->launcher, SIGKILL);
+        if (s->sandbox->launcher > 0)
+            kill(s->sandbox->launcher, SIGKILL);
         s->result->outcome.failed = true;
         err_set(&s->result->outcome.err, -ETIMEDOUT,
                 "the sandbox was not built within %d s (see `nacre doctor`)", BUILD_MS / 1000);

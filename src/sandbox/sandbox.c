@@ -233,20 +233,16 @@ void sandbox_kill(struct sandbox *s)
         shutdown(s->control, SHUT_WR);
 }
 
-void sandbox_leave(struct sandbox *s)
+void sandbox_release(struct sandbox *s)
 {
     fd_close(&s->control);
     fd_close(&s->input);
     fd_close(&s->output);
     fd_close(&s->errors);
-    s->launcher = -1;
-}
-
-void sandbox_release(struct sandbox *s)
-{
-    pid_t launcher = s->launcher;
-    sandbox_leave(s);
-    /* It is over, or its socket's end tells it to be. ECHILD: the host program reaps for us. */
-    while (launcher > 0 && waitpid(launcher, NULL, 0) < 0 && errno == EINTR)
-        ;
+    if (s->launcher > 0) {
+        /* It is over, or its socket's end tells it to be. ECHILD: the host program reaps for us. */
+        while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR)
+            ;
+        s->launcher = -1;
+    }
 }

@@ -62,9 +62,6 @@ void sandbox_kill(struct sandbox *s);
 
 /* Closes everything and collects the launcher; kills what still runs. */
 void sandbox_release(struct sandbox *s);
-/* The same without the launcher, which has told the end and now takes the mounts apart. For callers
- * that end themselves before anybody could ask for their children. */
-void sandbox_leave(struct sandbox *s);
 
 /* --- keep.c: a file system in memory, kept for a session ------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,7 +35,6 @@ struct guard {
     struct launch *launch;
     pid_t init;
     int pidfd, alive;
-    int mounts; /* holds the namespace of the inside's mounts, whose end takes time, beyond ours */
     uint64_t start_ms, asked_ms, disk_ms, patience_ms;
     enum phase phase;
     enum wire_limit limit;
@@ -55,17 +53,6 @@ struct guard {
 static void note_child(int number)
 {
     (void)number; /* only wakes poll */
-}
-
-/*
- * Taking the mounts apart takes the kernel about as long as making them, and who dies last does it:
- * not init, whose end is waited for, but we, after all is told. A failure costs only time.
- */
-static void hold_mounts(struct guard *g)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)g->init);
-    g->mounts = g->launch->full ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
 /* What the guard still holds is only what it needs. */
@@ -324,7 +311,6 @@ void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
     g->census.root = l->full ? 0 : getpid();
     g->notices.launch = l;
     g->watch.last_ms = g->start_ms;
-    hold_mounts(g);
     shed(g);
     while (turn(g))
         ;

@@ -90,7 +90,7 @@ static void refuse_call(pid_t thread, int error)
     int none = -1;
     struct iovec call = {.iov_base = &none, .iov_len = sizeof(none)};
     ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all);
-    registers.regs[0] = (__typeof__(registers.rax))-error;
+    registers.regs[0] = (__typeof__(registers.regs[0]))-error;
     ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
     ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &call);
 #else
