@@ -136,8 +136,8 @@ $(B)/src/base/yaml.o: private CFLAGS_ALL := -include libfyaml.h $(CFLAGS_ALL)
 # A change of flags or of the compiler makes everything anew.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' | cmp -s - $@ || \
-	 echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS)' > $@
+	@echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS) $(LAUNCH_START)' | cmp -s - $@ || \
+	 echo '$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LAUNCH_CC) $(LAUNCH_CFLAGS) $(LAUNCH_LDFLAGS) $(LAUNCH_START)' > $@
 
 $(B)/src/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)

@@ -82,7 +82,8 @@ int fd_copy_above(int fd, int least)
     return copy < 0 ? -errno : copy;
 }
 
-typedef __typeof__(((struct msghdr *)0)->msg_controllen) length; /* size_t, or POSIX's socklen_t */
+/* size_t in glibc, and socklen_t in musl and POSIX. */
+typedef __typeof__(((struct msghdr *)0)->msg_controllen) control_length;
 
 union passing {
     struct cmsghdr header;
@@ -99,11 +100,11 @@ int fd_send(int socket, const int *fds, size_t count)
         return -E2BIG;
     if (count) {
         message.msg_control = &control;
-        message.msg_controllen = (length)CMSG_SPACE(count * sizeof(int));
+        message.msg_controllen = (control_length)CMSG_SPACE(count * sizeof(int));
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = (length)CMSG_LEN(count * sizeof(int));
+        header->cmsg_len = (control_length)CMSG_LEN(count * sizeof(int));
         memcpy(CMSG_DATA(header), fds, count * sizeof(int));
     }
     ssize_t n;

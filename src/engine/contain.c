@@ -223,6 +223,8 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         .user = (void *)o,
     };
     failure = run_supervise(&sandbox, &run_options, r->captures, run, &r->error);
+    if (failure == -ETIMEDOUT)
+        sandbox_abandon(&sandbox);
     sandbox_release(&sandbox);
     return failure;
 }

@@ -23,8 +23,8 @@ struct nacre {
     struct allocator allocator;
     struct arena arena;
     const char *launcher;
-    pthread_mutex_t lock;  /* for all below, and the arena */
-    struct plan_host host; /* looked at when first needed */
+    pthread_mutex_t lock;  /* for the arena and all below */
+    struct plan_host host; /* looked at when first needed, and constant then */
     bool host_is_known;
     struct keeper keeper; /* of the workspace in memory, from its first use on */
 };

@@ -179,15 +179,20 @@ static void turn(struct supervision *s)
         read_events(s);
 }
 
-/* The deadline has passed: first the tree is killed, later, if that takes too long, its guard. */
+/*
+ * Walls that do not stand in time are torn down with the guard that builds them. At the time limit
+ * the tree is killed, and later, if that takes too long, its guard.
+ */
 static void check_deadline(struct supervision *s)
 {
     uint64_t now = clock_monotonic_ms();
     /* We may be the ones who are late: what was said meanwhile is heard first. */
-    if (is_building(s) && now >= s->built_by_ms)
+    if (now >= next_deadline(s))
         read_events(s);
-    if (is_building(s) && !s->result->outcome.gone && now >= s->built_by_ms) {
-        /* Nothing of the program runs yet, and what was made dies with the guard. */
+    if (s->result->outcome.gone)
+        return;
+    if (is_building(s) && now >= s->built_by_ms) {
+        /* Whatever was made dies with the guard. */
         kill_tree(s, RUN_BROKEN);
         if (s->sandbox->launcher > 0)
             kill(s->sandbox->launcher, SIGKILL);
@@ -254,6 +259,11 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
     }
     ret->end = judge_end(&s);
     ret->duration_ms = clock_monotonic_ms() - start;
+    if (s.failure == -ETIMEDOUT && ret->outcome.failed)
+        return err_set(e, s.failure,
+                       "%s; something that it waits for does not answer, and it has "
+                       "not ended since",
+                       ret->outcome.err.message);
     if (s.failure == -ETIMEDOUT)
         return err_set(e, s.failure,
                        "the sandbox did not end within %d s of its kill; processes may still run",

@@ -195,7 +195,7 @@ static inline int kernel_pidfd_send_signal(int pidfd, int signal_number, siginfo
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal_number, info, flags);
 }
 
-/* Not every libc takes the numbers that do not fit into an int. */
+/* musl takes an int, into which the numbers of calls that read an answer do not fit. */
 static inline int kernel_ioctl(int fd, unsigned long request, void *argument)
 {
     return (int)syscall(SYS_ioctl, fd, request, argument);

@@ -233,16 +233,24 @@ void sandbox_kill(struct sandbox *s)
         shutdown(s->control, SHUT_WR);
 }
 
-void sandbox_release(struct sandbox *s)
+static void release(struct sandbox *s, int flags)
 {
     fd_close(&s->control);
     fd_close(&s->input);
     fd_close(&s->output);
     fd_close(&s->errors);
-    if (s->launcher > 0) {
-        /* It is over, or its socket's end tells it to be. ECHILD: the host program reaps for us. */
-        while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR)
-            ;
-        s->launcher = -1;
-    }
+    /* ECHILD: the host program reaps for us. */
+    while (s->launcher > 0 && waitpid(s->launcher, NULL, flags) < 0 && errno == EINTR)
+        ;
+    s->launcher = -1;
+}
+
+void sandbox_release(struct sandbox *s)
+{
+    release(s, 0); /* it is over, or its socket's end tells it to be */
+}
+
+void sandbox_abandon(struct sandbox *s)
+{
+    release(s, WNOHANG);
 }

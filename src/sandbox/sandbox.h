@@ -24,11 +24,11 @@ struct sandbox {
     int errors;
 };
 
-/* What became of it. Only sandbox_read_event fills this in. */
+/* What became of it, as sandbox_read_event hears it. */
 struct sandbox_outcome {
     bool failed;        /* a wall could not be built: `err` says which, and the remedy */
     bool no_namespaces; /* failed, since there are no namespaces to be had */
-    bool built;         /* the walls stand, and the program starts */
+    bool built;         /* the walls stand; not told where the end comes first */
     bool ended;         /* the program ended by itself: `wait_status` is its own */
     bool gone;          /* nothing of the tree runs any more */
     int wait_status;
@@ -62,6 +62,8 @@ void sandbox_kill(struct sandbox *s);
 
 /* Closes everything and collects the launcher; kills what still runs. */
 void sandbox_release(struct sandbox *s);
+/* The same for one that does not end, whatever is done: nobody waits for it. */
+void sandbox_abandon(struct sandbox *s);
 
 /* --- keep.c: a file system in memory, kept for a session ------------------------------------- */
 

@@ -40,6 +40,10 @@ past_limit 'closed descriptors' 'echo started; exec <&- >&- 2>&-; sleep TAG'
 
 # --- the limit itself -------------------------------------------------------------------------
 
+late=$("$NACRE" run --timeout 2s 'head -c 300000 /dev/zero' | (sleep 3; wc -c); echo "${PIPESTATUS[0]}")
+is 'a command that was done in time, and read late, is no timeout' "$late" "300000
+0"
+
 nacre run --json --timeout 700s 'echo x'
 check 'more than 600 s is lowered, with a warning' jq -e '.status == "ok" and (.warnings | any(test("600 s")))' "$scratch/out"
 nacre run --timeout 601s 'echo x'

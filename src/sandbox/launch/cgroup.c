@@ -94,8 +94,33 @@ static int open_dir(const char *mount, const char *path)
     return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Version 2: the nearest group above ours that hands memory on to its children, and is ours. */
-static int open_parent_v2(void)
+/*
+ * What holds for those in a group would not hold for its neighbours, of whom ours will be one.
+ * False: it bounds more than numbers of threads, of which the least bound is kept.
+ */
+static bool may_leave(int dir, uint64_t *threads)
+{
+    static const char *const bounds[] = {"memory.max", "memory.high", "cpu.max", "io.max",
+                                         "cpuset.cpus"};
+    char text[256];
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        if (read_file(dir, bounds[i], text, sizeof(text)) && text[0] != '\n' &&
+            strncmp(text, "max", strlen("max")) != 0)
+            return false;
+    }
+    if (read_file(dir, "pids.max", text, sizeof(text)) && text[0] != 'm') {
+        uint64_t bound = strtoull(text, NULL, 10);
+        *threads = bound < *threads ? bound : *threads;
+    }
+    return dir >= 0;
+}
+
+/*
+ * Version 2: the nearest group above ours that hands memory on to its children, and is ours. Our
+ * own never does, for it has us in it, unless it is the root. `threads`: lowered to what the groups
+ * between allow; NULL: nobody is to be moved.
+ */
+static int open_parent_v2(uint64_t *threads)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
     char path[PATH_MAX], handed[256];
@@ -106,6 +131,9 @@ static int open_parent_v2(void)
         if (statfs(mounts[m], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
             continue;
         for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+            FD_CLEANUP int left = threads && slash[1] ? open_dir(mounts[m], path) : -1;
+            if (threads && slash[1] && !may_leave(left, threads))
+                return -1;
             *slash = '\0';
             FD_CLEANUP int dir = open_dir(mounts[m], path[0] ? path : "/");
             if (dir < 0)
@@ -133,7 +161,12 @@ static int open_parent_v1(const char *controller)
 
 static int make_group(int parent, const char *name)
 {
-    if (parent < 0 || mkdirat(parent, name, 0755) < 0)
+    if (parent < 0)
+        return -1;
+    /* One of this name was left by a guard that had our number, if it is empty. */
+    if (mkdirat(parent, name, 0755) < 0 &&
+        (errno != EEXIST || unlinkat(parent, name, AT_REMOVEDIR) < 0 ||
+         mkdirat(parent, name, 0755) < 0))
         return -1;
     int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
@@ -143,15 +176,17 @@ static int make_group(int parent, const char *name)
 
 static bool make_v2(struct cgroup *g, const struct budgets *budgets)
 {
-    g->parents[0] = open_parent_v2();
+    uint64_t threads = UINT64_MAX;
+    if (budgets->processes)
+        threads = budgets->processes * THREADS_A_PROCESS + THREADS_LEAST;
+    g->parents[0] = open_parent_v2(&threads);
     g->dirs[0] = make_group(g->parents[0], g->name);
     if (g->dirs[0] < 0)
         return false;
     g->means = WIRE_BY_CGROUP_V2;
     write_file(g->dirs[0], "memory.swap.max", "0"); /* not there without swap */
-    if (budgets->processes)
-        write_number(g->dirs[0], "pids.max",
-                     budgets->processes * THREADS_A_PROCESS + THREADS_LEAST);
+    if (threads != UINT64_MAX)
+        write_number(g->dirs[0], "pids.max", threads);
     return !budgets->memory_bytes || write_number(g->dirs[0], "memory.max", budgets->memory_bytes);
 }
 
@@ -171,51 +206,85 @@ static bool make_v1(struct cgroup *g, const struct budgets *budgets)
            write_number(g->dirs[0], "memory.limit_in_bytes", budgets->memory_bytes);
 }
 
-/* Those who are born while we look are born where their parents are: look until nobody is new. */
-static void move_all(const struct cgroup *g, pid_t init)
+static bool move_one(const struct cgroup *g, pid_t pid)
+{
+    bool moved = false;
+    for (size_t k = 0; k < GROUPS; k++) {
+        if (g->dirs[k] >= 0 && write_number(g->dirs[k], "cgroup.procs", (uint64_t)pid))
+            moved |= k == 0;
+    }
+    return moved;
+}
+
+static bool was_there(const struct census *c, pid_t pid)
+{
+    for (size_t i = 0; i < c->read_count; i++) {
+        if (c->read_pids[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Those who are born while we look are born where their parents are: look until nobody is new. How
+ * many there are says nothing, for others end meanwhile. False: nobody could be moved.
+ */
+static bool move_all(const struct cgroup *g, pid_t init)
 {
     struct census *c = malloc(sizeof(*c));
     if (!c)
-        return;
+        return false;
     *c = (struct census){.proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .root = init};
-    size_t moved = 0;
-    for (int round = 0; c->proc >= 0 && round < ROUNDS; round++) {
-        size_t count = census_take(c);
-        if (round && count <= moved)
-            break;
-        moved = count;
+    bool fresh = true, moved = false;
+    for (int round = 0; c->proc >= 0 && fresh && round < ROUNDS; round++) {
+        memcpy(c->read_pids, c->pids, c->count * sizeof(c->pids[0]));
+        c->read_count = c->count;
+        census_take(c);
+        fresh = false;
         for (size_t i = 0; i < c->count; i++) {
-            for (size_t k = 0; k < GROUPS; k++) {
-                if (g->dirs[k] >= 0)
-                    write_number(g->dirs[k], "cgroup.procs", (uint64_t)c->pids[i]);
-            }
+            if (was_there(c, c->pids[i]))
+                continue;
+            fresh = true;
+            moved |= move_one(g, c->pids[i]);
         }
     }
     fd_close(&c->proc);
     free(c);
+    return moved;
 }
 
 void cgroup_join(struct cgroup *g, const struct budgets *budgets, pid_t init)
 {
     snprintf(g->name, sizeof(g->name), PREFIX "%d", (int)getpid());
-    if (!make_v2(g, budgets)) {
-        cgroup_leave(g);
-        if (!make_v1(g, budgets)) {
-            cgroup_leave(g);
-            return;
-        }
-    }
-    move_all(g, init);
+    if (make_v2(g, budgets) && move_all(g, init))
+        return;
+    cgroup_leave(g);
+    if (make_v1(g, budgets) && move_all(g, init))
+        return;
+    cgroup_leave(g);
 }
 
+/* The number in the line "NAME NUMBER". */
+static uint64_t number_of(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += len) {
+        if ((at == text || at[-1] == '\n') && at[len] == ' ')
+            return strtoull(at + len, NULL, 10);
+    }
+    return 0;
+}
+
+/* Those whom the kernel killed for the memory of a group above ours, or for everybody's, are among
+ * the killed as well; version 2 tells whether it was for ours. */
 bool cgroup_ran_out(const struct cgroup *g)
 {
     char text[1024];
-    const char *file = g->means == WIRE_BY_CGROUP_V2 ? "memory.events" : "memory.oom_control";
+    bool v2 = g->means == WIRE_BY_CGROUP_V2;
+    const char *file = v2 ? "memory.events" : "memory.oom_control";
     if (g->dirs[0] < 0 || !read_file(g->dirs[0], file, text, sizeof(text)))
         return false;
-    const char *line = strstr(text, "oom_kill ");
-    return line && strtoull(line + strlen("oom_kill "), NULL, 10) > 0;
+    return number_of(text, "oom_kill") > 0 && (!v2 || number_of(text, "oom") > 0);
 }
 
 void cgroup_leave(struct cgroup *g)
@@ -267,7 +336,7 @@ void cgroup_sweep(void)
     bool any = parent >= 0 && fstat(parent, &st) == 0 && st.st_nlink > 2;
     if (!any) {
         fd_close(&parent);
-        sweep_below(open_parent_v2());
+        sweep_below(open_parent_v2(NULL));
         return;
     }
     sweep_below(parent);

@@ -145,10 +145,12 @@ int identity_assume(struct launch *l)
 
 /* --- owners, for root --------------------------------------------------------------------- */
 
-__attribute__((noreturn)) static int wait_to_be_killed(void *ignored)
+/* `parent` may have died before the first line. */
+__attribute__((noreturn)) static int wait_to_be_killed(void *parent)
 {
-    (void)ignored;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != *(const pid_t *)parent)
+        _exit(0);
     for (;;)
         pause();
 }
@@ -199,9 +201,11 @@ int identity_owner_map(struct launch *l, uid_t owner, gid_t group)
 {
     /* The namespace needs a process to be made; it shares our memory and only waits. */
     static _Alignas(16) char stack[16384];
+    static pid_t parent;
+    parent = getpid();
     identity_reap(); /* which had the same stack */
-    holder =
-        clone(wait_to_be_killed, stack + sizeof(stack), CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
+    holder = clone(wait_to_be_killed, stack + sizeof(stack), CLONE_NEWUSER | CLONE_VM | SIGCHLD,
+                   &parent);
     if (holder < 0) {
         l->stage = WIRE_STAGE_NAMESPACES;
         return err_errno(&l->err, -errno, "cannot make a user namespace");

@@ -23,16 +23,8 @@
  */
 static int receive_plan(struct launch *l)
 {
-    int fds[2];
-    int count = fd_receive(l->alive, fds, 2, true);
-    if (count < 1)
-        return err_set(&l->err, -EPIPE, "the guard is gone"); /* it has said why */
-    for (int i = 0; i < count; i++) {
-        if (dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)
-            return err_errno(&l->err, -errno, "cannot keep the plan");
-        close(fds[i]);
-    }
-    return launch_read_plan(l);
+    int r = launch_receive_plan(l, l->alive);
+    return r == -EPIPE ? err_set(&l->err, r, "the guard is gone") : r; /* it has said why */
 }
 
 /* Root opens the mounts of the bind steps while we build what needs none, and sends them after. */
@@ -40,11 +32,14 @@ static int receive_trees(struct launch *l)
 {
     int fds[FD_PASSED_MAX];
     int count = fd_receive(l->alive, fds, FD_PASSED_MAX, true), next = 0;
-    for (size_t i = 0; i < l->plan.count && next < count; i++) {
-        if (l->plan.steps[i].kind == PLAN_BIND)
-            l->tree[i] = fds[next++];
+    for (size_t i = 0; i < l->plan.count; i++) {
+        if (l->plan.steps[i].kind != PLAN_BIND)
+            continue;
+        if (next >= count) /* the guard is gone, or we may have no more descriptors */
+            return err_set(&l->err, -EPIPE, "not all of what is to be shown has come");
+        l->tree[i] = fds[next++];
     }
-    return count < 1 ? err_set(&l->err, -EPIPE, "the guard is gone") : 0;
+    return 0;
 }
 
 /* L1. Set after the ids, which would clear it; then the pipe tells of a death that came before. */
@@ -96,18 +91,20 @@ static int set_sysctl(struct launch *l, const struct plan_step *step)
 static int build_walls(struct launch *l)
 {
     int r = 0;
-    bool awaited = l->privileged && l->full;
+    bool trees_due = l->privileged && l->full;
     for (size_t i = 0; r == 0 && i < l->plan.count; i++) {
         const struct plan_step *step = &l->plan.steps[i];
-        if (step->kind == PLAN_BIND && awaited) {
-            awaited = false;
+        if (step->kind == PLAN_BIND && trees_due) {
+            trees_due = false;
             r = receive_trees(l);
         }
-        if (r == 0 && step->kind == PLAN_SYSCTL)
+        if (r < 0)
+            break;
+        if (step->kind == PLAN_SYSCTL)
             r = set_sysctl(l, step);
         else if (step->kind == PLAN_HOSTNAME && sethostname(step->text, strlen(step->text)) < 0)
             r = err_errno(&l->err, -errno, "cannot set the host name");
-        else if (r == 0)
+        else
             r = root_apply(l, i);
     }
     return r;
@@ -292,9 +289,11 @@ static int build(struct launch *l, struct program *program)
 _Noreturn void init_main(struct launch *l, bool own_network)
 {
     static struct program program;
+    l->stage = WIRE_STAGE_OTHER; /* the namespaces are there */
     volunteer();
     int network = own_network ? net_loopback_up(l) : 0;
-    const struct err why = l->err; /* told when there is a plan that wants it */
+    const struct err why =
+        l->err; /* told when the plan is there: another network needs another init */
     if (receive_plan(l) < 0 && l->err.code == -EPIPE)
         _exit(125);
     if (network < 0)

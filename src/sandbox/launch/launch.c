@@ -109,12 +109,6 @@ static int read_frame(struct launch *l)
     return has_strength ? 0 : err_set(&l->err, -EINVAL, "the plan has no strength");
 }
 
-int launch_read_plan(struct launch *l)
-{
-    int r = map_plan(l);
-    return r < 0 ? r : read_frame(l);
-}
-
 static int namespace_flags(struct launch *l, uint64_t *ret)
 {
     uint64_t flags = 0;
@@ -206,22 +200,21 @@ static int hand_over_trees(struct launch *l, const struct start *s)
     return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died while it built") : 0;
 }
 
-/* Waits for it. Its end before that is the supervisor's wish that nothing be done. */
-static int receive_plan(struct launch *l)
+int launch_receive_plan(struct launch *l, int socket)
 {
     int fds[2];
-    int count = fd_receive(WIRE_CONTROL_FD, fds, 2, true);
+    int count = fd_receive(socket, fds, 2, true);
     if (count <= 0)
-        _exit(125);
+        return -EPIPE;
+    /* Their numbers are reserved, so it comes under others. */
     for (int i = 0; i < count; i++) {
-        /* The first free number is the one that it is to have, or it is moved there. */
-        if (fds[i] != WIRE_PLAN_FD + i && dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)
+        if (dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)
             return err_errno(&l->err, -errno, "cannot keep the plan");
-        if (fds[i] != WIRE_PLAN_FD + i)
-            close(fds[i]);
+        close(fds[i]);
     }
     l->held = count == 2;
-    return launch_read_plan(l);
+    int r = map_plan(l);
+    return r < 0 ? r : read_frame(l);
 }
 
 /*
@@ -298,7 +291,10 @@ int main(int argc, char **argv)
         early = start_init(l, usual, &start);
     struct err why = l->err;
     enum wire_stage stage = l->stage;
-    if (receive_plan(l) < 0)
+    int r = launch_receive_plan(l, WIRE_CONTROL_FD);
+    if (r == -EPIPE)
+        _exit(125); /* the supervisor's wish that nothing be done */
+    if (r < 0)
         launch_give_up(l);
     if (early < 0) {
         l->err = why;

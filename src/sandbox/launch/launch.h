@@ -61,7 +61,7 @@ int identity_choose(struct launch *l);
 int identity_write_maps(struct launch *l, pid_t child);
 int identity_assume(struct launch *l);
 int identity_owner_map(struct launch *l, uid_t owner, gid_t group); /* a user namespace's fd */
-void identity_reap(void); /* what is left of the processes that made these */
+void identity_reap(void); /* the process that made the last one */
 
 /* tree.c: what the host shows, as detached mounts. */
 int tree_open_all(struct launch *l);
@@ -99,8 +99,8 @@ int handover_receive(int socket, bool full, struct handover *ret);
 /* init.c: never returns. */
 _Noreturn void init_main(struct launch *l, bool own_network);
 
-/* launch.c: the plan that lies at WIRE_PLAN_FD, and what of it is for everybody. */
-int launch_read_plan(struct launch *l);
+/* launch.c: waits for the plan, and a held mount if there is one. -EPIPE: the other end is gone. */
+int launch_receive_plan(struct launch *l, int socket);
 
 /* guard.c: returns when everything is over and told. */
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive);
