@@ -14,7 +14,6 @@ log=$scratch/log
 : > "$log"
 (cd ws && exec "$TOOLS/attack_net" serve "$scratch/ready" "$log" stream gift /) 2> /dev/null &
 one=$!
-abstract=nacre-test-$(unique)
 wait_until 10 test -s "$scratch/ready"
 path=${PWD#/}/out/secret
 like 'control: on the host the gift opens the file' "$(cd ws && "$TOOLS/attack_net" take gift "$path")" "*$secret*"
