@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -19,6 +20,20 @@ static bool kernel_is_from(unsigned major, unsigned minor)
     unsigned has_major = 0, has_minor = 0;
     return uname(&name) == 0 && sscanf(name.release, "%u.%u", &has_major, &has_minor) == 2 &&
            (has_major > major || (has_major == major && has_minor >= minor));
+}
+
+/* A number that the kernel tells in a file of its own; 0: it does not. */
+static unsigned read_number(const char *path)
+{
+    char text[32];
+    FD_CLEANUP int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    unsigned long number = 0;
+    if (n > 0) {
+        text[n] = '\0';
+        number = strtoul(text, NULL, 10);
+    }
+    return number > INT_MAX ? INT_MAX : (unsigned)number;
 }
 
 enum { COPY_MAX = 4096 };
@@ -78,6 +93,8 @@ static int look(struct arena *arena, struct plan_host *ret, struct err *e)
         .bash = bash,
         .landlock_abi = abi > 0 ? (unsigned)abi : 0,
         .counts_per_namespace = kernel_is_from(5, 14),
+        .inotify_instances = read_number("/proc/sys/fs/inotify/max_user_instances"),
+        .inotify_watches = read_number("/proc/sys/fs/inotify/max_user_watches"),
     };
     return 0;
 }

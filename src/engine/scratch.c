@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,12 +15,24 @@
 #include "base/fd.h"
 #include "engine/engine.h"
 
-enum { DEPTH_MAX = 1024 };
+/* What lies deep is moved up: so no depth of a tree is too much for our descriptors. */
+enum { LEVELS = 32 };
+
+static int open_to_empty(int parent, const char *name)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int dir = openat(parent, name, flags);
+    if (dir < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
+        dir = openat(parent, name, flags);
+    if (dir >= 0)
+        fchmod(dir, 0700);
+    return dir;
+}
 
 /* Removes everything in `dir`, which was the inside's: links are removed, never followed. */
-static void empty(int dir, unsigned depth)
+static void empty(int top, int dir, unsigned level, unsigned long *moved)
 {
-    DIR *stream = depth < DEPTH_MAX ? fdopendir(dir) : NULL;
+    DIR *stream = fdopendir(dir);
     if (!stream) {
         close(dir);
         return;
@@ -28,25 +41,34 @@ static void empty(int dir, unsigned depth)
     while ((entry = readdir(stream))) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-            unlinkat(dirfd(stream), name, 0) == 0)
+            unlinkat(dirfd(stream), name, 0) == 0 ||
+            unlinkat(dirfd(stream), name, AT_REMOVEDIR) == 0)
             continue;
-        int below = openat(dirfd(stream), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below < 0 && errno == EACCES && fchmodat(dirfd(stream), name, 0700, 0) == 0)
-            below = openat(dirfd(stream), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below >= 0) {
-            fchmod(below, 0700);
-            empty(below, depth + 1);
+        int below = open_to_empty(dirfd(stream), name);
+        if (below >= 0 && level == LEVELS) {
+            char above[40];
+            snprintf(above, sizeof(above), ".nacre-%lu", *moved);
+            if (renameat(dirfd(stream), name, top, above) == 0)
+                (*moved)++;
+            close(below);
+        } else if (below >= 0) {
+            empty(top, below, level + 1, moved);
+            unlinkat(dirfd(stream), name, AT_REMOVEDIR);
         }
-        unlinkat(dirfd(stream), name, AT_REMOVEDIR);
     }
     closedir(stream);
 }
 
 static void remove_below(int parent, const char *name)
 {
-    int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir >= 0)
-        empty(dir, 0);
+    unsigned long moved = 0, before;
+    do { /* as long as something was moved up, there is more to do */
+        before = moved;
+        int dir = open_to_empty(parent, name);
+        FD_CLEANUP int top = dir < 0 ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);
+        if (dir >= 0)
+            empty(top, dir, 0, &moved);
+    } while (moved != before);
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 

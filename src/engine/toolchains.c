@@ -11,12 +11,15 @@
  * T3. No link that the inside could have made decides what is shown.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "engine/surroundings.h"
 #include "engine/toolchains_table.h"
@@ -347,11 +350,72 @@ static void add_entry(struct search *s, const char *text, size_t len)
     s->entries[s->entry_count++] = entry;
 }
 
+/*
+ * Managers whose shims are shell scripts that look for a version with a handful of processes, which
+ * is more than a box may have. The version that the shim would come to stands before it.
+ */
+static const struct {
+    const char *dir; /* ends with this */
+    const char *variable, *local;
+} shims[] = {
+    {"/.pyenv/shims", "PYENV_VERSION", ".python-version"},
+    {"/.rbenv/shims", "RBENV_VERSION", ".ruby-version"},
+    {"/.nodenv/shims", "NODENV_VERSION", ".node-version"},
+    {"/.goenv/shims", "GOENV_VERSION", ".go-version"},
+    {"/.plenv/shims", "PLENV_VERSION", ".perl-version"},
+};
+
+/* The first line of a small file, if it is a name; the inside may have written it. */
+static bool read_version(const char *path, char *ret, size_t size)
+{
+    struct stat st;
+    FD_CLEANUP int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    ssize_t n =
+        fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, ret, size - 1) : -1;
+    if (n <= 0)
+        return false;
+    ret[n] = '\0';
+    ret[strcspn(ret, " \t\r\n:")] = '\0';
+    return true;
+}
+
+static bool is_version(const char *name)
+{
+    return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
+static void add_version(struct search *s, const char *text, size_t len)
+{
+    enum { VERSION_MAX = 128 };
+    char version[VERSION_MAX];
+    for (size_t i = 0; i < COUNT(shims); i++) {
+        size_t end = strlen(shims[i].dir), root = len - strlen("/shims");
+        if (len <= end || strncmp(text + len - end, shims[i].dir, end) != 0)
+            continue;
+        const char *given = surroundings_variable(s->environment, shims[i].variable);
+        const char *local = arena_format(s->arena, "%s/%s", s->workspace, shims[i].local);
+        const char *global = arena_format(s->arena, "%.*s/version", (int)root, text);
+        if (given && *given)
+            snprintf(version, sizeof(version), "%.*s", (int)strcspn(given, ":"), given);
+        else if (!local || !global ||
+                 (!read_version(local, version, sizeof(version)) &&
+                  !read_version(global, version, sizeof(version))))
+            return;
+        const char *bin = is_version(version) ? arena_format(s->arena, "%.*s/versions/%s/bin",
+                                                             (int)root, text, version)
+                                              : NULL;
+        if (bin)
+            add_entry(s, bin, strlen(bin));
+        return;
+    }
+}
+
 static void read_path(struct search *s, const char *path)
 {
     /* What is too long for the bound is not read to its end either. */
     for (size_t i = 0; path && *path && i < TOOLCHAINS_PATH_MAX; i++) {
         size_t len = strcspn(path, ":");
+        add_version(s, path, len);
         add_entry(s, path, len);
         path += len + (path[len] == ':');
     }

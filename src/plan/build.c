@@ -25,6 +25,7 @@ enum {
     THREADS_PER_PROCESS = 32,
     THREADS_LEAST = 512,
     MESSAGE_BYTES = 819200,
+    SIGNALS = 4096, /* queued, and timers */
 };
 
 static const char *const namespaces[] = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"};
@@ -40,9 +41,9 @@ static const char *const masked[] = {
 };
 
 /* Rules of the filter of system calls; the families of sockets come behind them. */
-static const char *const filters[] = {"abi",         "calls", "namespaces", "terminal",
-                                      "personality", "core",  "init",       "setid",
-                                      "trace",       "spawn", "buffers",    "leases"};
+static const char *const filters[] = {"abi",     "calls",  "namespaces", "terminal", "personality",
+                                      "init",    "core",   "setid",      "trace",    "spawn",
+                                      "buffers", "leases", "process"};
 
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -193,6 +194,13 @@ static void plan_root(struct builder *b)
     add_text(b, PLAN_HOSTNAME, "nacre");
     /* A nested user namespace would bring back mounts, cgroups and most of the kernel's code. */
     add_sysctl(b, "/proc/sys/user/max_user_namespaces", "0");
+    /* The kernel gives each user so many, of which the caller outside needs some, too. */
+    if (b->host->inotify_instances) {
+        add_sysctl(b, "/proc/sys/user/max_inotify_instances",
+                   arena_format(b->arena, "%u", b->host->inotify_instances / 2));
+        add_sysctl(b, "/proc/sys/user/max_inotify_watches",
+                   arena_format(b->arena, "%u", b->host->inotify_watches / 2));
+    }
     /* What waits in sockets is memory that counts for nobody. */
     if (!b->request->network) {
         add_sysctl(b, "/proc/sys/net/ipv4/tcp_rmem", "4096 65536 262144");
@@ -390,6 +398,7 @@ static void plan_limits(struct builder *b)
         add_number(b, PLAN_LIMIT, "fsize",
                    limits->disk_bytes + limits->disk_bytes / 4 + (64 << 20));
     add_number(b, PLAN_LIMIT, "msgqueue", MESSAGE_BYTES);
+    add_number(b, PLAN_LIMIT, "sigpending", SIGNALS);
     add(b, (struct plan_step){.kind = PLAN_UMASK, .number = {b->request->umask}});
 }
 
@@ -443,8 +452,11 @@ static void plan_filter(struct builder *b)
     enum { ABI_SCOPES = 6 };
     const struct plan_request *request = b->request;
     bool full = request->strength == PLAN_FULL;
-    for (size_t i = 0; i < COUNT(filters); i++)
-        add_text(b, PLAN_FILTER, filters[i]);
+    for (size_t i = 0; i < COUNT(filters); i++) {
+        /* Process 1 is the host's there, and so are all others. */
+        bool others = !full && strcmp(filters[i], "init") == 0;
+        add_text(b, PLAN_FILTER, others ? "others" : filters[i]);
+    }
     add_text(b, PLAN_FILTER, full ? "memory" : "no memory files");
     if (full && (!request->network || b->host->landlock_abi >= ABI_SCOPES))
         add_text(b, PLAN_FILTER, "sockets unix");

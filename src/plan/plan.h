@@ -109,6 +109,7 @@ struct plan_host {
     const char *bash;          /* path of bash inside: /bin/bash or /usr/bin/bash */
     unsigned landlock_abi;     /* 0: none */
     bool counts_per_namespace; /* RLIMIT_NPROC is a budget of the box, not of the user */
+    unsigned inotify_instances, inotify_watches; /* that a user may have; 0: not known */
 };
 
 /* --- what was asked ----------------------------------------------------------------------- */

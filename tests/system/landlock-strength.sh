@@ -357,4 +357,85 @@ if [ "$me" = 0 ]; then
     check 'nothing is left of these' test ! -e /tmp/nacre-0
 fi
 
+# --- what there is no namespace for ---------------------------------------------------------------------------
+
+cat > ws/host.py << 'END'
+import ctypes, os, resource, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+victim, outside, attack = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+done = []
+def parents():
+    pid = os.getpid()
+    while pid > 1:
+        pid = int(open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[1])
+        yield pid
+def attempt(name, call):
+    try:
+        if call() not in (-1, 2**64 - 1):
+            done.append(name)
+    except OSError:
+        pass
+def limits(pid, which):
+    return lambda: resource.prlimit(pid, which, (1, 1)) and 0
+if attack == "host":
+    for which in (resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
+        attempt("limit", limits(victim, which))
+    attempt("nice", lambda: libc.setpriority(0, victim, 15))
+    attempt("group", lambda: libc.setpriority(1, os.getpgid(victim), 15))
+    attempt("scheduler", lambda: libc.sched_setscheduler(victim, 5, ctypes.byref(ctypes.c_int(0))))
+    attempt("affinity", lambda: libc.sched_setaffinity(victim, 8, ctypes.byref(ctypes.c_ulong(1))))
+    attempt("io", lambda: libc.syscall(251, 1, victim, 3 << 13))
+    for i in range(200):
+        attempt("memory", lambda: libc.shmat(i, None, 0))
+        attempt("removal", lambda: libc.shmctl(i, 0, None))
+        attempt("semaphore", lambda: libc.semctl(i, 0, 0, 0))
+        attempt("message", lambda: libc.msgctl(i, 0, None))
+    attempt("queue", lambda: libc.mq_open(b"/nacre-left", 0o102, 0o600, None))
+    attempt("unlink", lambda: libc.mq_unlink(b"/nacre-left"))
+    attempt("attribute", lambda: libc.setxattr(outside.encode(), b"user.harm", b"1", 1, 0))
+    attempt("acl", lambda: libc.removexattr(outside.encode(), b"user.kept"))
+    print("done", done)
+elif attack == "guard":
+    for pid in parents():
+        for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_CPU, resource.RLIMIT_AS):
+            attempt("guard", limits(pid, which))
+    held = bytearray(200 << 20)
+    import time
+    time.sleep(2)
+    print("held", len(held))
+elif attack == "threads":
+    import threading, time
+    count = 0
+    threading.stack_size(65536)
+    try:
+        while count < 20000:
+            threading.Thread(target=lambda: time.sleep(20), daemon=True).start()
+            count += 1
+    except RuntimeError:
+        pass
+    print("threads", count, flush=True)
+    os._exit(0)
+elif attack == "deep":
+    os.chdir(os.environ["TMPDIR"])
+    for _ in range(3000):
+        os.mkdir("d")
+        os.chdir("d")
+    print("deep")
+END
+sleep 300 &
+victim=$!
+segment=$(ipcmk -M 4096 | sed 's/.*: //')
+weak "/usr/bin/python3 host.py $victim $here/beside/file host"
+is 'no limit, priority, memory, queue or attribute of the host is changed' "$out" 'done []'
+check 'its segment is still there' ipcrm -m "$segment"
+check 'its process, too' kill "$victim"
+json --limit memory=64MB --timeout 20s "/usr/bin/python3 host.py $$ x guard; echo lived"
+says 'the guard keeps its limits' '.status == "limit" and .limit.name == "memory"'
+json --limit processes=5 --timeout 20s '/usr/bin/python3 host.py 0 x threads'
+says 'threads have a bound' '.status == "ok" and (.stdout | ltrimstr("threads ") | tonumber < 1000)'
+weak '/usr/bin/python3 host.py 0 x deep'
+is 'a deep tree in scratch' "$out" deep
+is 'is gone with the run' "$(find /tmp -maxdepth 1 -name ".nacre-scratch-*" -user "$me" 2> /dev/null)" ''
+
 done_testing

@@ -147,6 +147,16 @@ nacre run -w ws 'mypython; cat ~/disk/file 2>/dev/null; ls -A ~/disk'
 is 'a toolchain that is a link within the home' "$out" $'python 3.9 shim\npyenv'
 PYENV_ROOT=$home/disk/pyenv PATH=$home/disk/pyenv/shims:$system nacre run -w ws 'mypython; echo "$PYENV_ROOT"'
 prints 'one that a variable names' "python 3.9 shim"$'\n'"$home/disk/pyenv"
+mkdir -p "$home/disk/pyenv/versions/3.12/bin"
+printf '#!/bin/sh\necho python 3.12 itself\n' > "$home/disk/pyenv/versions/3.12/bin/mypython"
+chmod 755 "$home/disk/pyenv/versions/3.12/bin/mypython"
+echo 3.12 > "$home/disk/pyenv/version"
+PATH=$home/.pyenv/shims:$system nacre run -w ws 'mypython'
+prints 'the version that a shim would come to stands before it' 'python 3.12 itself'
+printf '../../../../bin\n' > ws/.python-version
+PATH=$home/.pyenv/shims:$system nacre run -w ws 'mypython; case $PATH in *..*) echo climbed ;; esac'
+prints 'a version of the workspace is a name and no path' 'python 3.9 shim'
+rm ws/.python-version "$home/disk/pyenv/version"
 PYENV_ROOT=$home/.ssh GOROOT=$home JAVA_HOME=$home/Documents nacre run -w ws 'echo "$PYENV_ROOT$GOROOT$JAVA_HOME"; cat ~/.ssh/id_rsa ~/Documents/file'
 unlike 'a variable that names a place of secrets shows nothing' "$out$err" "*$secret*"
 is 'and is not passed' "$out" ''

@@ -91,6 +91,7 @@ static void test_contents(void)
         {PLAN_BUDGET, "disk_bytes", 40960},  {PLAN_BUDGET, "disk_inodes", 10},
         {PLAN_LIMIT, "nofile", 100},         {PLAN_LIMIT, "core", 1},
         {PLAN_LIMIT, "nproc", 5 * 32 + 512}, {PLAN_LIMIT, "cpu", 4},
+        {PLAN_LIMIT, "sigpending", 4096},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         size_t at = find(&plan, numbers[i].kind, numbers[i].name);

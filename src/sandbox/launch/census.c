@@ -195,6 +195,55 @@ struct census_memory census_memory(const struct census *c)
     return memory;
 }
 
+/*
+ * A line of maps: FROM-TO RIGHTS OFFSET DEVICE INODE NAME. Such memory is a file of the kernel's
+ * own with a name that no mount can have.
+ */
+struct segments {
+    uint64_t inodes[4096]; /* seen; when full, one that comes twice counts twice */
+    size_t count;
+    uint64_t bytes;
+};
+
+static void add_mapping(struct segments *s, const char *line)
+{
+    char *at;
+    uint64_t from = strtoull(line, &at, 16);
+    uint64_t to = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+    for (int field = 0; field < 3 && at; field++) /* rights, offset, device */
+        at = strchr(at + 1, ' ');
+    uint64_t inode = at ? strtoull(at + 1, NULL, 10) : 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->inodes[i] == inode)
+            return;
+    }
+    if (s->count < sizeof(s->inodes) / sizeof(s->inodes[0]))
+        s->inodes[s->count++] = inode;
+    s->bytes += to > from ? to - from : 0;
+}
+
+uint64_t census_shared_mapped(const struct census *c)
+{
+    static struct segments segments;
+    segments.count = 0;
+    segments.bytes = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        char path[32], line[4200];
+        snprintf(path, sizeof(path), "%d/maps", (int)c->pids[i]);
+        int fd = openat(c->proc, path, O_RDONLY | O_CLOEXEC);
+        FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+        while (f && fgets(line, sizeof(line), f)) {
+            if (strstr(line, " /dev/zero (deleted)"))
+                add_mapping(&segments, line);
+        }
+        if (f)
+            fclose(f);
+        else if (fd >= 0)
+            close(fd);
+    }
+    return segments.bytes;
+}
+
 /* --- disk --------------------------------------------------------------------------------- */
 
 struct open_files {

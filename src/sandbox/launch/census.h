@@ -42,6 +42,9 @@ struct census_memory {
 };
 struct census_memory census_memory(const struct census *c);
 
+/* Sizes of all mappings of shared memory without a file, each counted once: slow. */
+uint64_t census_shared_mapped(const struct census *c);
+
 /* Sizes of open files that have no name any more. */
 uint64_t census_nameless(struct census *c);
 /* What was written by those who live. */

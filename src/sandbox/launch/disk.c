@@ -134,6 +134,16 @@ static void find_gone(const struct disk *d, uint64_t *ret_bytes, uint64_t *ret_i
     }
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 /* Those who have died had written at least what they had when they were seen last. */
 static void count_written(struct disk *d, struct census *c)
 {
@@ -163,15 +173,18 @@ bool disk_is_over(struct disk *d, const struct budgets *budgets, struct census *
     bool told = read(d->result, &count, sizeof(count)) == sizeof(count);
     disk_end(d);
     c->blind = false;
+    uint64_t bytes, inodes;
     uint64_t explained = count.bytes + census_nameless(c);
     count_written(d, c);
-    if (!told || count.blind || c->blind || explained > budgets->disk_bytes ||
-        count.inodes > budgets->disk_inodes || d->written > budgets->disk_bytes ||
-        allocated_bytes > budgets->disk_bytes)
+    find_gone(d, &bytes, &inodes);
+    /* What is gone and was not found may be ours as far as we were seen to write more than was
+     * found; what was written again and again in one place is not gone. */
+    uint64_t seen = d->written > allocated_bytes ? d->written : allocated_bytes;
+    uint64_t hidden = least(above(bytes, explained), above(seen, explained));
+    if (!told || count.blind || c->blind || explained + hidden > budgets->disk_bytes ||
+        count.inodes > budgets->disk_inodes)
         return true;
     /* Others use the disk, too. What is gone now is not ours; what goes from here on may be. */
-    uint64_t bytes, inodes;
-    find_gone(d, &bytes, &inodes);
     d->spare_bytes = bytes > count.bytes ? bytes - count.bytes : 0;
     /* But not without end: a file may be where nobody can look, in a socket. */
     if (d->spare_bytes > SPARE_LEAST && d->spare_bytes / SPARE_TIMES > budgets->disk_bytes)

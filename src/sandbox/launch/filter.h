@@ -32,6 +32,7 @@ struct filter {
     size_t check[FILTER_CALLS_MAX];
     struct filter_code checks;
     bool privileged;
+    bool others; /* the rule of this name was added, and those behind it heed that */
 
     uint32_t families; /* enum filter_family */
 };

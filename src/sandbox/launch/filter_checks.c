@@ -16,6 +16,9 @@
  *   memory       the guard makes files in memory, and counts what SysV IPC and fallocate take
  *   buffers      sockets keep the size they are made with: what waits in them counts for nobody
  *   leases       nobody who opens a file has to wait for the inside
+ *   process      only what prctl does for the caller itself and has done for long
+ *   others       without namespaces: nobody else's limits, priority or scheduling, nothing of the
+ *                host's IPC, no attributes of files by name
  *   sockets …    only these families: others may ignore network namespaces (vsock does), and each
  *                is a part of the kernel that nothing here needs
  */
@@ -33,6 +36,7 @@
 #include <sys/syscall.h>
 
 #include "sandbox/launch/filter.h"
+#include "sandbox/launch/trace.h"
 
 #define NEW_NAMESPACES                                                                             \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
@@ -100,7 +104,9 @@ static void rule_spawn(struct filter *f)
     struct filter_code *c = begin(f, SYS_clone);
     load_argument(c, 0);
     answer_if(c, BPF_JSET, NEW_NAMESPACES | CLONE_UNTRACED, FILTER_REFUSE(EPERM));
-    answer_if(c, BPF_JSET, CLONE_THREAD, SECCOMP_RET_ALLOW);
+    /* Where no namespace counts them, the tracer does. */
+    answer_if(c, BPF_JSET, CLONE_THREAD,
+              f->others ? SECCOMP_RET_TRACE | TRACE_THREAD : SECCOMP_RET_ALLOW);
     filter_return(c, SECCOMP_RET_TRACE);
 #ifdef SYS_fork
     f->answer[SYS_fork] = f->answer[SYS_vfork] = SECCOMP_RET_TRACE;
@@ -112,6 +118,8 @@ static void rule_shared_memory(struct filter *f, uint32_t answer)
 {
     struct filter_code *c = begin(f, SYS_mmap);
     load_argument(c, 3);
+    /* Huge pages of the host's pool are resident with nobody either. */
+    answer_if(c, BPF_JSET, MAP_HUGETLB, FILTER_REFUSE(ENOMEM));
     proceed_if(c, BPF_JSET, MAP_SHARED, 3);
     proceed_if(c, BPF_JSET, MAP_ANONYMOUS, 1);
     filter_return(c, answer);
@@ -156,6 +164,34 @@ static void rule_leases(struct filter *f)
     filter_return(c, SECCOMP_RET_ALLOW);
 }
 
+/*
+ * Which wishes prctl may be asked, by the range of their numbers: newer ones are parts of the
+ * kernel that nothing here needs, and one of them (78) takes memory that counts for nobody.
+ */
+static void rule_process(struct filter *f)
+{
+    static const struct {
+        uint32_t first, last;
+    } wishes[] = {
+        {1, 30},                  /* names, signals, capabilities, seccomp, timer slack */
+        {33, 34},                 /* memory errors */
+        {36, 56},                 /* reaping, no_new_privs, huge pages, speculation */
+        {65, 66},                 /* memory that is never written and executed */
+        {0x41555856, 0x41555856}, /* the auxiliary vector, for the caller to read */
+        {0x53564d41, 0x53564d41}, /* names of memory */
+        {0x59616d61, 0x59616d61}, /* who may trace: nobody can */
+    };
+    struct filter_code *c = begin(f, SYS_prctl);
+    load_argument(c, 0);
+    for (size_t i = 0; i < COUNT(wishes); i++) {
+        proceed_if(c, BPF_JGE, wishes[i].first, 2);
+        filter_emit(c,
+                    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, wishes[i].last, 1, 0));
+        filter_return(c, SECCOMP_RET_ALLOW);
+    }
+    filter_return(c, FILTER_REFUSE(EINVAL));
+}
+
 /* The kernel looks at the low half of the request alone, and so does this. */
 static void rule_terminal(struct filter *f)
 {
@@ -194,6 +230,11 @@ static void rule_core(struct filter *f)
 
     c = begin(f, SYS_prlimit64);
     load_argument(c, 0);
+    if (f->others) {
+        proceed_if(c, BPF_JEQ, 0, 1);
+        filter_emit(c, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1));
+        filter_return(c, FILTER_REFUSE(EPERM));
+    }
     answer_if(c, BPF_JEQ, 1, FILTER_REFUSE(EPERM)); /* process 1 */
     load_argument(c, 1);
     proceed_if(c, BPF_JEQ, RLIMIT_CORE, 5);
@@ -206,30 +247,59 @@ static void rule_core(struct filter *f)
     filter_return(c, SECCOMP_RET_ALLOW);
 }
 
+/* Calls that change how another process is scheduled, or what it may use. */
+static const struct {
+    unsigned number, process; /* index of the argument that says whose */
+    int which;                /* index of one that says what kind of number that is; NO_KIND */
+    uint32_t one, all;        /* its value for one process, and for all of a user */
+} processes[] = {
+#define NO_KIND (-1)
+    {SYS_sched_setscheduler, 0, NO_KIND, 0, 0},
+    {SYS_sched_setparam, 0, NO_KIND, 0, 0},
+    {SYS_sched_setattr, 0, NO_KIND, 0, 0},
+    {SYS_sched_setaffinity, 0, NO_KIND, 0, 0},
+    {SYS_setpriority, 1, 0, 0, 2},
+    {SYS_ioprio_set, 1, 0, 1, 3},
+};
+
 static void rule_init(struct filter *f)
 {
-    enum { NONE = -1, ALL_OF_USER_PRIORITY = 2, ALL_OF_USER_IO = 3 };
-    static const struct {
-        unsigned number, process; /* index of the argument that says whose */
-        int all;                  /* value of the first argument that means everybody's */
-    } calls[] = {
-        {SYS_sched_setscheduler, 0, NONE},
-        {SYS_sched_setparam, 0, NONE},
-        {SYS_sched_setattr, 0, NONE},
-        {SYS_sched_setaffinity, 0, NONE},
-        {SYS_setpriority, 1, ALL_OF_USER_PRIORITY},
-        {SYS_ioprio_set, 1, ALL_OF_USER_IO},
-    };
-    for (size_t i = 0; i < COUNT(calls); i++) {
-        struct filter_code *c = begin(f, calls[i].number);
-        load_argument(c, calls[i].process);
+    for (size_t i = 0; i < COUNT(processes); i++) {
+        struct filter_code *c = begin(f, processes[i].number);
+        load_argument(c, processes[i].process);
         answer_if(c, BPF_JEQ, 1, FILTER_REFUSE(EPERM));
-        if (calls[i].all != NONE) {
-            load_argument(c, 0);
-            answer_if(c, BPF_JEQ, (uint32_t)calls[i].all, FILTER_REFUSE(EPERM));
+        if (processes[i].which != NO_KIND) {
+            load_argument(c, (unsigned)processes[i].which);
+            answer_if(c, BPF_JEQ, processes[i].all, FILTER_REFUSE(EPERM));
         }
         filter_return(c, SECCOMP_RET_ALLOW);
     }
+}
+
+/* Where the inside sees the host's processes, only oneself is in reach, by the number 0. */
+static void rule_others(struct filter *f)
+{
+    static const unsigned ipc[] = {
+        SYS_shmat,     SYS_shmdt,        SYS_shmctl,          SYS_semop,     SYS_semtimedop,
+        SYS_semctl,    SYS_msgsnd,       SYS_msgrcv,          SYS_msgctl,    SYS_mq_open,
+        SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify, SYS_mq_getsetattr};
+    static const unsigned named[] = {SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
+                                     SYS_lremovexattr};
+    for (size_t i = 0; i < COUNT(processes); i++) {
+        struct filter_code *c = begin(f, processes[i].number);
+        if (processes[i].which != NO_KIND) {
+            load_argument(c, (unsigned)processes[i].which);
+            proceed_if(c, BPF_JEQ, processes[i].one, 3);
+        }
+        load_argument(c, processes[i].process);
+        answer_if(c, BPF_JEQ, 0, SECCOMP_RET_ALLOW);
+        filter_return(c, FILTER_REFUSE(EPERM));
+    }
+    for (size_t i = 0; i < COUNT(ipc); i++)
+        f->answer[ipc[i]] = FILTER_REFUSE(ENOSYS);
+    for (size_t i = 0; i < COUNT(named); i++)
+        f->answer[named[i]] = FILTER_REFUSE(EPERM);
+    f->others = true;
 }
 
 static void rule_setid(struct filter *f)
@@ -322,6 +392,8 @@ int filter_add_rule(struct filter *f, const char *name)
         {"memory", rule_memory},
         {"buffers", rule_buffers},
         {"leases", rule_leases},
+        {"process", rule_process},
+        {"others", rule_others},
         {"no memory files", rule_no_memory_files},
         {"sockets unix", rule_sockets_unix},
         {"sockets inet", rule_sockets_inet},

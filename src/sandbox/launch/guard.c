@@ -62,7 +62,10 @@ static void shed(struct guard *g)
     /* The program's descriptors are init's to pass on: a pipe must end when the inside lets go. */
     kernel_close_range(STDIN_FILENO, STDERR_FILENO, 0);
     close(WIRE_PLAN_FD);
-    close(WIRE_HELD_FD);
+    if (l->held)
+        g->watch.held = WIRE_HELD_FD;
+    else
+        close(WIRE_HELD_FD);
     for (size_t i = 0; i < l->plan.count; i++)
         fd_close(&l->tree[i]);
     if (l->privileged)
@@ -160,6 +163,7 @@ static void receive_handover(struct guard *g)
     g->census.proc = g->handover.proc;
     g->notices.listener = g->handover.listener;
     g->notices.scratch = g->watch.scratch = g->handover.scratch;
+    memcpy(g->notices.ipc, g->handover.ipc, sizeof(g->notices.ipc));
     if (g->launch->budgets.disk_bytes)
         disk_begin(&g->disk, &g->handover);
     g->watch.next_ms = g->start_ms + FIRST_MS;
@@ -307,9 +311,11 @@ void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
     g->pidfd = pidfd;
     g->alive = alive;
     g->start_ms = clock_monotonic_ms();
-    g->census.proc = g->notices.listener = g->notices.scratch = g->watch.scratch = -1;
+    g->census.proc = g->notices.listener = g->notices.scratch = g->watch.scratch = g->watch.held =
+        -1;
     g->census.root = l->full ? 0 : getpid();
     g->notices.launch = l;
+    g->notices.census = &g->census;
     g->watch.last_ms = g->start_ms;
     shed(g);
     while (turn(g))

@@ -63,6 +63,7 @@ struct watch {
     uint64_t memory_peak;
     uint64_t exact_bytes, exact_at_upper, exact_next_ms; /* the last slow count */
     int scratch;
+    int held; /* a workspace in memory; -1: it is on a disk */
 };
 
 /* Looks, and says when to look again. */
@@ -71,14 +72,14 @@ enum wire_limit watch_look(struct watch *w, const struct budgets *budgets, struc
 
 /* --- notices.c: calls of the inside that wait for an answer --------------------------------- */
 
-enum { NOTICES_KINDS = 4 };
-
 struct notices {
     int listener;
     int scratch;
+    int ipc[HANDOVER_IPC];
     const struct launch *launch;
-    uint64_t shared[NOTICES_KINDS]; /* what was asked for of SysV IPC and of shared memory */
-    uint64_t allocated_bytes;       /* of files: space that no write tells of */
+    struct census *census;
+    uint64_t shared_bytes;    /* of shared memory without a file, asked for */
+    uint64_t allocated_bytes; /* of files: space that no write tells of */
 };
 
 /* Answers one. */

@@ -60,7 +60,7 @@ static int set_limit(struct launch *l, const struct plan_step *step)
         {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
         {"fsize", RLIMIT_FSIZE},       {"as", RLIMIT_AS},
         {"nproc", RLIMIT_NPROC},       {"nofile", RLIMIT_NOFILE},
-        {"msgqueue", RLIMIT_MSGQUEUE},
+        {"msgqueue", RLIMIT_MSGQUEUE}, {"sigpending", RLIMIT_SIGPENDING},
     };
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (strcmp(limits[i].name, step->text) != 0)

@@ -85,11 +85,12 @@ int landlock_restrict(struct launch *l);
 int filter_install(struct launch *l);
 
 /* handover.c: what the guard needs of the inside, as descriptors. */
-enum { HANDOVER_DISKS = 8 };
+enum { HANDOVER_DISKS = 8, HANDOVER_IPC = 3 };
 struct handover {
     int listener;              /* system calls that wait for an answer */
     int proc;                  /* /proc of the inside */
     int scratch;               /* a place in the tmpfs of the inside; -1 in landlock strength */
+    int ipc[HANDOVER_IPC];     /* the kernel's lists of shared memory, semaphores and queues */
     int disks[HANDOVER_DISKS]; /* what is written there is counted */
     size_t disk_count;
 };

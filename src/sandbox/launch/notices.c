@@ -31,36 +31,92 @@ union response {
 
 /* --- memory that no process shows --------------------------------------------------------- */
 
+/* The sum of one column of a list of the kernel's, which begins with a line of names; column 0: the
+ * number of lines. */
+static uint64_t sum_column(int list, unsigned column)
+{
+    char bytes[4096];
+    uint64_t sum = 0, number = 0;
+    unsigned at = 0;
+    bool names = true, in_word = false;
+    ssize_t n;
+    if (lseek(list, 0, SEEK_SET) < 0)
+        return 0;
+    while ((n = read(list, bytes, sizeof(bytes))) > 0) {
+        for (ssize_t i = 0; i < n; i++) {
+            char c = bytes[i];
+            bool blank = c == ' ' || c == '\n';
+            if (!blank && !in_word) {
+                at++;
+                number = 0;
+            }
+            if (!blank && c >= '0' && c <= '9')
+                number = number * 10 + (uint64_t)(c - '0');
+            if (blank && in_word && !names && at == column)
+                sum += number;
+            in_word = !blank;
+            if (c != '\n')
+                continue;
+            sum += !names && column == 0;
+            names = false;
+            at = 0;
+        }
+    }
+    return sum;
+}
+
 /*
  * Shared memory that is attached nowhere is not resident either, and semaphores and messages are
- * the kernel's own: the wish itself is counted, once and for all.
+ * the kernel's own: what there is of them is looked up.
+ */
+static int answer_ipc(const struct notices *n, const struct seccomp_data *call)
+{
+    enum { SEMAPHORES = 32000, QUEUES = 16, HUGE = 04000 };
+    const uint64_t memory = n->launch->budgets.memory_bytes;
+    const struct {
+        int call;
+        unsigned amount; /* index of the argument, behind which flags follow; 0: one */
+        unsigned column; /* of the list */
+        uint64_t limit;
+    } kinds[HANDOVER_IPC] = {
+        {SYS_shmget, 1, 4, memory ? memory / 2 : UINT64_MAX},
+        {SYS_semget, 1, 4, SEMAPHORES},
+        {SYS_msgget, 0, 0, QUEUES},
+    };
+    for (size_t i = 0; i < HANDOVER_IPC; i++) {
+        if (kinds[i].call != call->nr)
+            continue;
+        uint64_t flags = call->args[kinds[i].amount + 1];
+        uint64_t amount = kinds[i].amount ? (uint64_t)call->args[kinds[i].amount] : 1;
+        if (!(flags & IPC_CREAT) && (int)call->args[0] != IPC_PRIVATE)
+            return 0; /* it only finds one */
+        if (call->nr == SYS_shmget && flags & HUGE)
+            return -EPERM;
+        uint64_t used = sum_column(n->ipc[i], kinds[i].column);
+        return amount > kinds[i].limit || used > kinds[i].limit - amount ? -ENOSPC : 0;
+    }
+    return -ENOSYS;
+}
+
+/*
+ * Memory that is shared and has no file: pages that nobody has mapped at the moment are resident
+ * with nobody, but belong to a mapping that somebody has. So what is mapped is bounded; it is added
+ * up from the wishes, and counted anew when these come to the bound, since most were given back.
  */
 static int answer_shared(struct notices *n, const struct seccomp_data *call)
 {
-    enum { SEMAPHORES = 32000, QUEUES = 16 };
-    const uint64_t memory = n->launch->budgets.memory_bytes;
-    const struct {
-        int call, amount; /* amount: index of the argument; flags follow it */
-        uint64_t limit;
-    } kinds[NOTICES_KINDS] = {
-        {SYS_shmget, 1, memory ? memory / 2 : UINT64_MAX},
-        {SYS_semget, 1, SEMAPHORES},
-        {SYS_msgget, 0, QUEUES},
-        {SYS_mmap, 1, memory ? 2 * memory : UINT64_MAX}, /* what is touched is seen */
-    };
-    for (size_t i = 0; i < NOTICES_KINDS; i++) {
-        if (kinds[i].call != call->nr)
-            continue;
-        uint64_t amount = kinds[i].amount ? (uint64_t)call->args[kinds[i].amount] : 1;
-        if (call->nr != SYS_mmap && !(call->args[kinds[i].amount + 1] & IPC_CREAT) &&
-            (int)call->args[0] != IPC_PRIVATE)
-            return 0; /* it only finds one */
-        if (amount > kinds[i].limit || n->shared[i] > kinds[i].limit - amount)
-            return call->nr == SYS_mmap ? -ENOMEM : -ENOSPC;
-        n->shared[i] += amount;
-        return 0;
+    const uint64_t memory = n->launch->budgets.memory_bytes, amount = call->args[1];
+    const uint64_t limit = memory ? 2 * memory : UINT64_MAX; /* what is touched is seen */
+    if (amount > limit)
+        return -ENOMEM;
+    if (n->shared_bytes > limit - amount && n->census->proc >= 0) {
+        census_take(n->census);
+        n->shared_bytes = census_shared_mapped(n->census);
     }
-    return -ENOSYS;
+    if (n->shared_bytes > limit - amount)
+        return -ENOMEM;
+    n->shared_bytes += amount;
+    return 0;
 }
 
 /*
@@ -128,8 +184,10 @@ void notices_answer(struct notices *n)
     if (notice->data.nr == SYS_fallocate) {
         n->allocated_bytes += (uint64_t)notice->data.args[3];
         r = 0;
-    } else if (notice->data.nr != SYS_memfd_create)
+    } else if (notice->data.nr == SYS_mmap)
         r = answer_shared(n, &notice->data);
+    else if (notice->data.nr != SYS_memfd_create)
+        r = answer_ipc(n, &notice->data);
     else if (answer_memory_file(n, notice, &r))
         return;
     send_answer(n, notice->id, r);

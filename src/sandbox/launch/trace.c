@@ -130,6 +130,16 @@ static void answer(struct trace *t, pid_t thread)
         refuse(t, thread);
 }
 
+/* Far more than anybody needs: none waits. */
+static void answer_thread(struct trace *t, pid_t thread)
+{
+    if (!t->limit || t->threads < t->limit * TRACE_THREADS_A_PROCESS + TRACE_THREADS_LEAST)
+        t->threads++;
+    else
+        refuse_call(thread, EAGAIN);
+    ptrace(PTRACE_CONT, thread, NULL, NULL);
+}
+
 void trace_refuse_waiting(struct trace *t)
 {
     if (t->waiting_count && ++t->waited < TRACE_PATIENCE_TIMES)
@@ -163,6 +173,8 @@ static bool died(struct trace *t, pid_t pid)
     bool process = slot->id != 0;
     if (!process || !slot->told)
         t->early[t->early_next++ % TRACE_EARLY] = pid;
+    if (!process && t->threads)
+        t->threads--;
     if (process) {
         drop(t, slot);
         t->processes--;
@@ -201,9 +213,14 @@ bool trace_handle(struct trace *t, pid_t pid, int status)
     case 0: /* a signal on its way */
         ptrace(PTRACE_CONT, pid, NULL, (void *)(long)signal_number);
         return false;
-    case PTRACE_EVENT_SECCOMP:
-        answer(t, pid);
+    case PTRACE_EVENT_SECCOMP: {
+        unsigned long wish = 0;
+        if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &wish) == 0 && wish == TRACE_THREAD)
+            answer_thread(t, pid);
+        else
+            answer(t, pid);
         return false;
+    }
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
     case PTRACE_EVENT_CLONE:

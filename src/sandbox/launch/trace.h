@@ -23,6 +23,10 @@ enum {
     /* One who wants a process waits for somebody else's end: so often, so long each time. */
     TRACE_PATIENCE_MS = 30,
     TRACE_PATIENCE_TIMES = 10,
+    /* What the filter says of a call that makes a thread, where threads are counted, too. */
+    TRACE_THREAD = 1,
+    TRACE_THREADS_A_PROCESS = 32,
+    TRACE_THREADS_LEAST = 512,
 };
 
 struct trace {
@@ -30,6 +34,7 @@ struct trace {
     size_t processes; /* that live, the program included */
     size_t reserved;  /* agreed to, and not born yet */
     size_t peak;
+    size_t threads; /* agreed to, and not ended */
     uint32_t refused;
     struct trace_slot {
         pid_t id;    /* 0: free */

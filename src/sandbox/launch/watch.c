@@ -30,12 +30,17 @@ static long processors(void)
     return count;
 }
 
-static uint64_t scratch_bytes(const struct watch *w)
+static uint64_t bytes_in(int tmpfs)
 {
     struct statfs fs;
-    if (w->scratch < 0 || fstatfs(w->scratch, &fs) < 0)
+    if (tmpfs < 0 || fstatfs(tmpfs, &fs) < 0)
         return 0;
     return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+}
+
+static uint64_t scratch_bytes(const struct watch *w)
+{
+    return bytes_in(w->scratch) + bytes_in(w->held);
 }
 
 /*
