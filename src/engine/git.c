@@ -2,8 +2,7 @@
  * git outside of the workspace: the caller's identity, and the repository of a linked worktree; see
  * surroundings.h.
  *
- * G1. Files are read through one descriptor that was found to be regular and small; a FIFO or a
- *     huge file in the place of one is as if absent.
+ * G1. Files are read by git_config.h alone: nothing but small regular files.
  * G2. The file .git of a workspace may be the inside's work. Nothing but what the repository that
  *     it names says of itself, and who owns that, decides whether it is shown.
  */
@@ -18,227 +17,13 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "engine/git_config.h"
 #include "engine/surroundings.h"
 
 enum {
-    CONFIG_BYTES_MAX = 1 << 20,
-    POINTER_BYTES_MAX = PATH_MAX + 64, /* a path, a word before it and a newline */
     INCLUDE_DEPTH_MAX = 5,
     FILES_MAX = 32, /* a file that includes itself twice must not be read 2^5 times for each line */
-    KEY_MAX = 64,
 };
-
-/* --- reading files ---------------------------------------------------------------------------- */
-
-/*
- * A small regular file in the arena, with a NUL behind it. NULL when it cannot be had. `ret_st` may
- * be NULL.
- */
-static char *read_file(struct arena *arena, int dir, const char *name, int flags, size_t max,
-                       size_t *ret_len, struct stat *ret_st)
-{
-    struct stat st;
-    /* O_NONBLOCK: opening a FIFO must not wait for its writer. */
-    FD_CLEANUP int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags);
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 0 ||
-        (size_t)st.st_size > max)
-        return NULL;
-    /* What grows while it is read counts as it was. */
-    size_t size = (size_t)st.st_size, len = 0;
-    char *text = arena_alloc(arena, size + 1);
-    while (text && len < size) {
-        ssize_t n = read(fd, text + len, size - len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return NULL;
-        if (n == 0)
-            break;
-        len += (size_t)n;
-    }
-    if (text)
-        text[len] = '\0';
-    *ret_len = len;
-    if (ret_st)
-        *ret_st = st;
-    return text;
-}
-
-/* --- git's configuration syntax --------------------------------------------------------------- */
-
-struct config {
-    const char *next, *end;
-    char section[KEY_MAX]; /* in lower case; empty for one with a subsection, or too long */
-    char key[KEY_MAX];
-    struct buf value;
-};
-
-/* The next byte; a newline at the end of the text and for CR LF. */
-static char config_byte(struct config *c)
-{
-    if (c->next == c->end)
-        return '\n';
-    char byte = *c->next++;
-    if (byte == '\r' && c->next < c->end && *c->next == '\n')
-        byte = *c->next++;
-    return byte;
-}
-
-static char config_peek(const struct config *c)
-{
-    if (c->next == c->end || (*c->next == '\r' && c->next + 1 < c->end && c->next[1] == '\n'))
-        return '\n';
-    return *c->next;
-}
-
-static bool is_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-}
-
-static bool is_letter(char c)
-{
-    return is_name(c) && c != '-' && !(c >= '0' && c <= '9');
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* A name in lower case; one that is too long for us is empty, since no such name matters here. */
-static void config_name(struct config *c, char *name, const char *more)
-{
-    size_t len = 0;
-    char byte;
-    while ((byte = config_peek(c)) != '\n' && (is_name(byte) || (*more && byte == *more))) {
-        config_byte(c);
-        if (len < KEY_MAX)
-            name[len++] = (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
-    }
-    name[len < KEY_MAX ? len : 0] = '\0';
-}
-
-/* Behind '['. False for what git would refuse. */
-static bool config_section(struct config *c)
-{
-    config_name(c, c->section, ".");
-    char byte = config_byte(c);
-    if (byte == ']')
-        return true; /* an old [section.subsection] is no section that is asked for either */
-    if (!is_blank(byte))
-        return false;
-    while (is_blank(byte))
-        byte = config_byte(c);
-    if (byte != '"')
-        return false;
-    c->section[0] = '\0';
-    while ((byte = config_byte(c)) != '"') {
-        if (byte == '\n' || (byte == '\\' && config_byte(c) == '\n'))
-            return false;
-    }
-    return config_byte(c) == ']';
-}
-
-/* Behind '=', to the end of the line. */
-static bool config_value(struct config *c)
-{
-    bool quoted = false;
-    size_t end = 0; /* blanks behind this are dropped, unless something follows */
-    buf_clear(&c->value);
-    for (;;) {
-        char byte = config_byte(c);
-        if (byte == '\n')
-            break;
-        if (!quoted && (byte == '#' || byte == ';')) {
-            while (config_byte(c) != '\n')
-                ;
-            break;
-        }
-        if (!quoted && is_blank(byte)) {
-            if (c->value.len)
-                buf_append_byte(&c->value, byte);
-            continue;
-        }
-        if (byte == '"') {
-            quoted = !quoted;
-            end = c->value.len;
-            continue;
-        }
-        if (byte == '\\') {
-            static const char escapes[][2] = {
-                {'n', '\n'}, {'t', '\t'}, {'b', '\b'}, {'\\', '\\'}, {'"', '"'}};
-            byte = config_byte(c);
-            if (byte == '\n') { /* goes on in the next line */
-                end = c->value.len;
-                continue;
-            }
-            size_t i = 0;
-            while (i < sizeof(escapes) / sizeof(escapes[0]) && escapes[i][0] != byte)
-                i++;
-            if (i == sizeof(escapes) / sizeof(escapes[0]))
-                return false;
-            byte = escapes[i][1];
-        }
-        buf_append_byte(&c->value, byte);
-        end = c->value.len;
-    }
-    if (quoted || c->value.failed)
-        return false;
-    if (c->value.len > end) {
-        c->value.len = end;
-        c->value.data[end] = '\0';
-    }
-    return true;
-}
-
-/*
- * The next variable that has a value: 1, and section, key and value are in `c`. 0 at the end, and
- * at what git would refuse: what stands before that counts.
- */
-static int config_next(struct config *c)
-{
-    while (c->next < c->end) {
-        char byte = config_byte(c);
-        if (byte == '\n' || is_blank(byte))
-            continue;
-        if (byte == '#' || byte == ';') {
-            while (config_byte(c) != '\n')
-                ;
-            continue;
-        }
-        if (byte == '[') {
-            if (!config_section(c))
-                return 0;
-            continue;
-        }
-        if (!is_letter(byte))
-            return 0;
-        c->next--;
-        config_name(c, c->key, "");
-        while ((byte = config_byte(c)) == ' ' || byte == '\t')
-            ;
-        if (byte == '\n')
-            continue;
-        if (byte != '=' || !config_value(c))
-            return 0;
-        return 1;
-    }
-    return 0;
-}
-
-static void config_init(struct config *c, struct arena *arena, const char *text, size_t len)
-{
-    *c = (struct config){.next = text, .end = text + len};
-    buf_init(&c->value, arena->allocator, CONFIG_BYTES_MAX);
-    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        c->next += 3;
-}
-
-static bool config_is(const struct config *c, const char *section, const char *key)
-{
-    return strcmp(c->section, section) == 0 && strcmp(c->key, key) == 0;
-}
 
 /* --- who commits ------------------------------------------------------------------------------ */
 
@@ -261,40 +46,29 @@ struct reader {
 
 static void read_identity(struct reader *r, const char *path, int depth);
 
-/* An include: below the directory of `file`, or with ~/ below home. */
-static void follow_include(struct reader *r, const char *file, const char *path, size_t len,
-                           int depth)
-{
-    const char *target = NULL;
-    if (len == 0 || strlen(path) != len || depth == INCLUDE_DEPTH_MAX)
-        return;
-    if (path[0] == '/')
-        target = arena_copy(r->arena, path, len);
-    else if (path[0] == '~' && path[1] == '/')
-        target = r->home ? arena_format(r->arena, "%s%s", r->home, path + 1) : NULL;
-    else if (path[0] != '~' && strncmp(path, "%(", 2) != 0)
-        target = arena_format(r->arena, "%.*s/%s", (int)(strrchr(file, '/') - file), file, path);
-    if (target)
-        read_identity(r, target, depth + 1);
-}
-
 static void take_identity(struct reader *r, const char *path, const char *text, size_t len,
                           int depth)
 {
-    struct config c;
-    config_init(&c, r->arena, text, len);
-    while (config_next(&c)) {
-        const char **field = config_is(&c, "user", "name")    ? &r->identity.name
-                             : config_is(&c, "user", "email") ? &r->identity.email
-                                                              : NULL;
+    struct git_config c;
+    const char *directory = arena_copy(r->arena, path, (size_t)(strrchr(path, '/') - path));
+    if (!directory)
+        return;
+    git_config_init(&c, r->arena, text, len);
+    while (git_config_next(&c)) {
+        const char **field = git_config_is(&c, "user", "name")    ? &r->identity.name
+                             : git_config_is(&c, "user", "email") ? &r->identity.email
+                                                                  : NULL;
         if (field && is_plain(c.value.data, c.value.len))
             *field = c.value.len ? arena_copy(r->arena, c.value.data, c.value.len) : NULL;
-        if (config_is(&c, "include", "path"))
-            follow_include(r, path, c.value.data, c.value.len, depth);
+        if (git_config_is(&c, "include", "path") && depth < INCLUDE_DEPTH_MAX) {
+            const char *target = git_config_path(r->arena, &c, directory, r->home);
+            if (target)
+                read_identity(r, target, depth + 1);
+        }
     }
     if (c.value.failed == -ENOMEM)
         r->arena->failed = true;
-    buf_release(&c.value);
+    git_config_release(&c);
 }
 
 static void read_identity(struct reader *r, const char *path, int depth)
@@ -304,8 +78,8 @@ static void read_identity(struct reader *r, const char *path, int depth)
         return;
     /* Many files of the greatest size must not fill the arena of the request. */
     struct arena own;
-    arena_init(&own, r->arena->allocator, (size_t)2 * CONFIG_BYTES_MAX);
-    const char *text = read_file(&own, AT_FDCWD, path, 0, CONFIG_BYTES_MAX, &len, NULL);
+    arena_init(&own, r->arena->allocator, (size_t)2 * GIT_CONFIG_BYTES_MAX);
+    const char *text = git_read_file(&own, AT_FDCWD, path, 0, GIT_CONFIG_BYTES_MAX, &len, NULL);
     if (text)
         take_identity(r, path, text, len, depth);
     if (own.failed)
@@ -365,7 +139,7 @@ int git_identity_write(struct arena *arena, const struct git_identity *identity,
         return 0;
     }
     struct buf out;
-    buf_init(&out, arena->allocator, (size_t)4 * CONFIG_BYTES_MAX + KEY_MAX);
+    buf_init(&out, arena->allocator, (size_t)4 * GIT_CONFIG_BYTES_MAX + GIT_CONFIG_KEY_MAX);
     buf_append_text(&out, "[user]\n");
     write_value(&out, "name", name);
     write_value(&out, "email", email);
@@ -402,7 +176,7 @@ static const char *read_line(const struct trust *t, int dir, const char *name)
 {
     size_t len;
     struct stat st;
-    char *text = read_file(t->arena, dir, name, O_NOFOLLOW, POINTER_BYTES_MAX, &len, &st);
+    char *text = git_read_file(t->arena, dir, name, O_NOFOLLOW, GIT_POINTER_BYTES_MAX, &len, &st);
     if (!text || !is_owned(t, &st))
         return NULL;
     while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
@@ -464,20 +238,21 @@ static bool believe_submodule(const struct trust *t, const char *admin, int dir)
     size_t len;
     struct stat st;
     struct arena own;
-    arena_init(&own, t->arena->allocator, (size_t)2 * CONFIG_BYTES_MAX);
-    const char *text = read_file(&own, dir, "config", O_NOFOLLOW, CONFIG_BYTES_MAX, &len, &st);
+    arena_init(&own, t->arena->allocator, (size_t)2 * GIT_CONFIG_BYTES_MAX);
+    const char *text =
+        git_read_file(&own, dir, "config", O_NOFOLLOW, GIT_CONFIG_BYTES_MAX, &len, &st);
     bool leads_back = false;
     if (text && is_owned(t, &st)) {
-        struct config c;
-        config_init(&c, t->arena, text, len);
-        while (config_next(&c)) {
+        struct git_config c;
+        git_config_init(&c, t->arena, text, len);
+        while (git_config_next(&c)) {
             char real[PATH_MAX];
-            if (config_is(&c, "core", "worktree"))
+            if (git_config_is(&c, "core", "worktree"))
                 leads_back = strlen(c.value.data) == c.value.len &&
                              resolve(t, admin, c.value.data, real) &&
                              strcmp(real, t->workspace) == 0;
         }
-        buf_release(&c.value);
+        git_config_release(&c);
     }
     arena_release(&own);
     return leads_back;
