@@ -72,16 +72,6 @@ static int find_variables(struct arena *arena, const struct policy *policy,
     return arena->failed ? -ENOMEM : 0;
 }
 
-int box_look(struct arena *arena, const struct policy *policy, const struct workspace *workspace,
-             const char *home, const char *const *environment, struct box *ret, struct err *e)
-{
-    int r = toolchains_find(arena, policy->toolchains, home, workspace->root, environment,
-                            &ret->toolchains, e);
-    if (r == 0 && find_variables(arena, policy, environment, ret) < 0)
-        r = err_set(e, -ENOMEM, "out of memory");
-    return r;
-}
-
 /* --- paths ---------------------------------------------------------------------------------- */
 
 /* What the request is put together from. */
@@ -114,13 +104,48 @@ static int fail_path(const struct maker *m, const char *key, const struct policy
     return err_set(m->e, code, "paths.%s: '%s' %s", key, text->text, why);
 }
 
-static bool is_below_any(const char *path, const char *const *roots)
+/*
+ * Listed paths count by where they lead, whoever made the links on the way: one that a command made
+ * is refused later, and until then more is distrusted, not less.
+ */
+static int find_writable(const struct maker *m, struct box *box)
 {
-    for (; *roots; roots++) {
-        if (path_is_below(path, *roots))
-            return true;
+    const struct policy_texts *texts = &m->policy->write;
+    const char **list = arena_alloc_array(m->arena, texts->count + 3, sizeof(*list));
+    size_t count = 0;
+    if (!list)
+        return -ENOMEM;
+    if (!m->workspace->in_memory)
+        list[count++] = m->workspace->root;
+    for (size_t i = 0; i < texts->count; i++) {
+        char real[PATH_MAX];
+        const char *path = texts->items[i].origin.layer == LAYER_BUILTIN
+                               ? NULL
+                               : absolute(m, texts->items[i].text);
+        if (path && realpath(path, real))
+            list[count++] = arena_copy(m->arena, real, strlen(real));
     }
-    return false;
+    if (m->arena->failed)
+        return -ENOMEM;
+    box->writable = list;
+    if (!m->workspace->in_memory &&
+        git_worktree_find(m->arena, m->workspace->root, m->home, list, &box->tree) < 0)
+        return -ENOMEM;
+    list[count] = box->tree.common;
+    return 0;
+}
+
+int box_look(struct arena *arena, const struct policy *policy, const struct workspace *workspace,
+             const char *home, const char *const *environment, struct box *ret, struct err *e)
+{
+    const struct maker m = {.arena = arena, .policy = policy, .workspace = workspace, .home = home};
+    if (find_writable(&m, ret) < 0)
+        return err_set(e, -ENOMEM, "out of memory");
+    int r = toolchains_find(arena, policy->toolchains, home, workspace->root, ret->writable,
+                            environment, &ret->toolchains, e);
+    if (r == 0 && find_variables(arena, policy, environment, ret) < 0)
+        r = err_set(e, -ENOMEM, "out of memory");
+    return r;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -138,13 +163,18 @@ static int add_listed(const struct maker *m, const char *key, const struct polic
     const char *path = absolute(m, text->text);
     if (!path)
         return m->arena->failed ? -ENOMEM : 0;
-    if (!realpath(path, real) || stat(real, &st) < 0) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            return fail_path(m, key, text, -errno, NULL);
+    int r = surroundings_resolve(path, 0, m->box->writable, real, &st);
+    if (r == -EPERM)
+        return fail_path(
+            m, key, text, r,
+            "leads through a link that a command could have made; list where it leads");
+    if (r < 0) {
+        if (r != -ENOENT && r != -ENOTDIR)
+            return fail_path(m, key, text, r, NULL);
         note(m->notes, "paths.%s: '%s' is not there, and so is not shown", key, text->text);
         return 0;
     }
-    if (strcmp(real, "/") == 0 || is_below_any(real, never))
+    if (strcmp(real, "/") == 0 || surroundings_is_below(real, never))
         return fail_path(m, key, text, -EINVAL, "cannot be shown: it is the whole system's");
     struct err why;
     if (writable && plan_check_workspace(real, &why) < 0)
@@ -196,7 +226,7 @@ static int add_place(const struct maker *m, const char *path, struct plan_place 
                      size_t *count)
 {
     struct stat st;
-    if (stat(path, &st) == 0)
+    if (surroundings_stat(path, &st))
         list[(*count)++] = (struct plan_place){path, st.st_dev, st.st_ino, NULL, false};
     return m->arena->failed ? -ENOMEM : 0;
 }
@@ -290,7 +320,7 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
      * hidden may yet come, before the walls stand. */
     struct stat st;
     if (lstat(path, &st) < 0 && errno == ENOENT) {
-        if (hide && is_below_any(path, roots) && !strstr(path, "/../"))
+        if (hide && surroundings_is_below(path, roots) && !strstr(path, "/../"))
             list[(*count)++] = path;
         return 0;
     }
@@ -300,7 +330,8 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
                    : fail_path(m, key, text, -errno, NULL);
     if (hide && path_is_below(m->workspace->root, real))
         return fail_path(m, key, text, -EINVAL, "holds the workspace, or is it");
-    if (!is_below_any(real, roots) && !(hide && is_below_any(real, plan_system_paths)))
+    if (!surroundings_is_below(real, roots) &&
+        !(hide && surroundings_is_below(real, plan_system_paths)))
         return 0;
     const char *copy = arena_copy(m->arena, real, strlen(real));
     if (!copy)
@@ -403,15 +434,12 @@ int box_request(struct arena *arena, const struct box *box, const struct policy 
             },
     };
     const struct maker m = {arena, policy, workspace, home, box, notes, ret, e};
-    struct git_worktree tree = {0};
-    if (!workspace->in_memory && git_worktree_find(arena, workspace->root, home, &tree) < 0)
-        return err_set(e, -ENOMEM, "out of memory");
     int r = fill_read(&m, &box->toolchains);
     if (r == 0)
-        r = fill_write(&m, &tree);
+        r = fill_write(&m, &box->tree);
     *guard = (struct git_guard){0};
     if (r == 0 && !workspace->in_memory) {
-        git_guard_find(arena, workspace->root, tree.common, guard);
+        git_guard_find(arena, workspace->root, box->tree.common, guard);
         if (strength != PLAN_FULL)
             guard->count = 0; /* nothing can be covered there */
     }

@@ -27,6 +27,10 @@ struct workspace {
 /* What is found once for a setting, and looked at by the verdict as well as by the plan. */
 struct box {
     struct toolchains toolchains;
+    struct git_worktree tree;
+    /* What a command can write, and earlier ones could: the workspace, listed paths and the
+     * worktree's repository, canonical; ends with NULL. No link in it says what is shown. */
+    const char *const *writable;
     struct plan_texts variables; /* NAME=VALUE, besides what every box has */
 };
 

@@ -156,6 +156,7 @@ int git_identity_write(struct arena *arena, const struct git_identity *identity,
 struct trust {
     struct arena *arena;
     const char *workspace, *home;
+    const char *const *writable;
     uid_t owner; /* of the workspace, so of all of the repository */
 };
 
@@ -185,8 +186,8 @@ static const char *read_line(const struct trust *t, int dir, const char *name)
 }
 
 /*
- * `path`, from `base` where it is relative, in canonical form. Not by a link that lies in the
- * workspace: it could make the name of one worktree, below this one, lead to this one.
+ * `path`, from `base` where it is relative, in canonical form. Not by a link that lies in what is
+ * writable: it could make the name of another worktree lead to this one.
  */
 static bool resolve(const struct trust *t, const char *base, const char *path,
                     char ret[static PATH_MAX])
@@ -196,7 +197,7 @@ static bool resolve(const struct trust *t, const char *base, const char *path,
     int n = path[0] == '/' ? snprintf(joined, sizeof(joined), "%s", path)
                            : snprintf(joined, sizeof(joined), "%s/%s", base, path);
     return n > 0 && (size_t)n < sizeof(joined) &&
-           surroundings_resolve(joined, 0, t->workspace, ret, &st);
+           surroundings_resolve(joined, 0, t->writable, ret, &st) == 0;
 }
 
 /* A directory with objects and refs that is no part of the workspace, nor holds it or home. */
@@ -296,9 +297,9 @@ static bool find_worktree(struct trust *t, char admin[static PATH_MAX],
 }
 
 int git_worktree_find(struct arena *arena, const char *workspace, const char *home,
-                      struct git_worktree *ret)
+                      const char *const *writable, struct git_worktree *ret)
 {
-    struct trust t = {.arena = arena, .workspace = workspace, .home = home};
+    struct trust t = {.arena = arena, .workspace = workspace, .home = home, .writable = writable};
     struct git_worktree found = {0};
     char admin[PATH_MAX], common[PATH_MAX];
     struct stat st;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "engine/surroundings.h"
 
 /* --- reading files ---------------------------------------------------------------------------- */
 
@@ -46,6 +47,12 @@ char *git_read_file(struct arena *arena, int dir, const char *name, int flags, s
 {
     FD_CLEANUP int fd = openat(dir, name, READ_FLAGS | flags);
     return read_regular(arena, fd, max, ret_len, ret_st);
+}
+
+char *git_read_canonical(struct arena *arena, const char *path, size_t max, size_t *ret_len)
+{
+    FD_CLEANUP int fd = surroundings_open(path, READ_FLAGS);
+    return read_regular(arena, fd, max, ret_len, NULL);
 }
 
 /* --- git's configuration syntax --------------------------------------------------------------- */

@@ -28,6 +28,9 @@ enum {
 char *git_read_file(struct arena *arena, int dir, const char *name, int flags, size_t max,
                     size_t *ret_len, struct stat *ret_st);
 
+/* The same by a canonical path: a link that took the place of a part since is not followed. */
+char *git_read_canonical(struct arena *arena, const char *path, size_t max, size_t *ret_len);
+
 struct git_config {
     const char *next, *end;
     char section[GIT_CONFIG_KEY_MAX]; /* in lower case; empty if it is too long */

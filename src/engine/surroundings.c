@@ -1,13 +1,17 @@
 /* What the pieces of surroundings.h share. */
 #include "engine/surroundings.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
+#include "sandbox/kernel_calls.h"
 
 enum { LINKS_MAX = 40 }; /* as the kernel has it */
 
@@ -43,13 +47,40 @@ static size_t follow(const char *path, char *rest, size_t size)
     return len;
 }
 
-bool surroundings_resolve(const char *path, size_t known, const char *workspace,
-                          char ret[static PATH_MAX], struct stat *ret_st)
+bool surroundings_is_below(const char *path, const char *const *roots)
+{
+    for (; roots && *roots; roots++) {
+        if (path_is_below(path, *roots))
+            return true;
+    }
+    return false;
+}
+
+int surroundings_open(const char *path, int flags)
+{
+    const struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_NO_SYMLINKS};
+    int fd = kernel_openat2(AT_FDCWD, path, &how);
+    /* An older kernel can be told so of the last part alone. */
+    if (fd < 0 && errno == ENOSYS)
+        fd = open(path, flags | O_NOFOLLOW);
+    return fd < 0 ? -errno : fd;
+}
+
+bool surroundings_stat(const char *path, struct stat *ret_st)
+{
+    FD_CLEANUP int fd = surroundings_open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && fstat(fd, ret_st) == 0 && !S_ISLNK(ret_st->st_mode);
+}
+
+int surroundings_resolve(const char *path, size_t known, const char *const *writable,
+                         char ret[static PATH_MAX], struct stat *ret_st)
 {
     char rest[2 * PATH_MAX];
     size_t len = known, path_len = strlen(path);
-    if (path[0] != '/' || path_len >= PATH_MAX)
-        return false;
+    if (path[0] != '/')
+        return -EINVAL;
+    if (path_len >= PATH_MAX)
+        return -ENAMETOOLONG;
     memcpy(ret, path, len);
     ret[len] = '\0';
     memcpy(rest, path + known, path_len - known + 1);
@@ -61,14 +92,14 @@ bool surroundings_resolve(const char *path, size_t known, const char *workspace,
         if (part_len == 0)
             break;
         if (looked && !S_ISDIR(ret_st->st_mode))
-            return false;
+            return -ENOTDIR;
         bool up = part_len == 2 && part[0] == '.' && part[1] == '.';
         bool here = part_len == 1 && part[0] == '.';
         if (up) {
             len = without_last(ret, len);
         } else if (!here) {
             if (len + part_len + 1 >= PATH_MAX)
-                return false;
+                return -ENAMETOOLONG;
             ret[len++] = '/';
             memcpy(ret + len, part, part_len);
             len += part_len;
@@ -78,18 +109,19 @@ bool surroundings_resolve(const char *path, size_t known, const char *workspace,
         if (here)
             continue;
         if (lstat(len ? ret : "/", ret_st) < 0)
-            return false;
+            return -errno;
         looked = true;
         if (!S_ISLNK(ret_st->st_mode))
             continue;
-        if ((workspace && path_is_below(ret, workspace)) || ++links > LINKS_MAX ||
-            !follow(ret, rest, sizeof(rest)))
-            return false;
+        if (surroundings_is_below(ret, writable))
+            return -EPERM;
+        if (++links > LINKS_MAX || !follow(ret, rest, sizeof(rest)))
+            return -ELOOP;
         len = rest[0] == '/' ? 0 : without_last(ret, len);
         ret[len] = '\0';
         looked = false;
     }
     if (len == 0)
         memcpy(ret, "/", 2);
-    return looked || lstat(ret, ret_st) == 0;
+    return looked || lstat(ret, ret_st) == 0 ? 0 : -errno;
 }

@@ -24,14 +24,25 @@
 /* The value of a variable, or NULL; so too without an environment. */
 const char *surroundings_variable(const char *const *environment, const char *name);
 
+/* Whether a canonical path is one of some roots or below it. They end with NULL, or are NULL. */
+bool surroundings_is_below(const char *path, const char *const *roots);
+
 /*
- * The canonical form of an absolute path that exists, and what is there. No link that lies in the
- * `workspace` (which may be NULL) is followed: the inside could have put it there, to have shown
- * what it leads to. The first `known` bytes of the path are canonical already and not looked at
- * part by part. False where there is nothing, or such a link.
+ * The canonical form of an absolute path that exists, and what is there. No link that lies in what
+ * is `writable` (canonical paths that end with NULL, or NULL) is followed: an earlier run could
+ * have put it there, to have shown what it leads to. The first `known` bytes of the path are
+ * canonical already and not looked at part by part. 0, -EPERM for such a link, or what the look
+ * failed with.
  */
-bool surroundings_resolve(const char *path, size_t known, const char *workspace,
-                          char ret[static PATH_MAX], struct stat *ret_st);
+int surroundings_resolve(const char *path, size_t known, const char *const *writable,
+                         char ret[static PATH_MAX], struct stat *ret_st);
+
+/*
+ * Opens a canonical path, and what is there: a link that has taken the place of a part since is
+ * not followed. A descriptor or a negative errno; whether there is something else than a link.
+ */
+int surroundings_open(const char *path, int flags);
+bool surroundings_stat(const char *path, struct stat *ret_st);
 
 /* --- toolchains.c ------------------------------------------------------------------------- */
 
@@ -62,12 +73,14 @@ struct toolchains {
  * `home` and `workspace` are canonical; without a home or an environment, or when not enabled,
  * there are none and PATH has system directories alone. Only places of the caller's or of root's
  * that others cannot write to are shown, never home itself, what holds the workspace or lies in
- * it, nor where secrets are known to be. Past the bounds above the rest is left out.
+ * it, nor where secrets are known to be, nor where a link in what is `writable` leads (as above).
+ * Past the bounds above the rest is left out.
  *
  * 0 or -ENOMEM.
  */
 int toolchains_find(struct arena *arena, bool enabled, const char *home, const char *workspace,
-                    const char *const *environment, struct toolchains *ret, struct err *e);
+                    const char *const *writable, const char *const *environment,
+                    struct toolchains *ret, struct err *e);
 
 /* --- git.c -------------------------------------------------------------------------------- */
 
@@ -99,10 +112,11 @@ struct git_worktree {
  * Follows the file .git of a linked worktree or of a submodule. The inside can write that file, so
  * it is believed only if the repository names this workspace in turn, belongs to the workspace's
  * owner, is not open to others, and neither lies in the workspace, nor holds it, nor is or holds
- * `home` (which may be NULL). What is not believed is no error. 0 or -ENOMEM.
+ * `home` (which may be NULL). No link in what is `writable` is followed for it. What is not
+ * believed is no error. 0 or -ENOMEM.
  */
 int git_worktree_find(struct arena *arena, const char *workspace, const char *home,
-                      struct git_worktree *ret);
+                      const char *const *writable, struct git_worktree *ret);
 
 /* --- sockets.c ---------------------------------------------------------------------------- */
 

@@ -93,6 +93,7 @@ struct entry {
 struct search {
     struct arena *arena;
     const char *home, *workspace;
+    const char *const *writable; /* no link that lies there is followed */
     size_t home_len;
     const char *home_text; /* how HOME writes it, where that differs */
     const char *const *environment;
@@ -197,7 +198,7 @@ static const char *normal_path(const struct search *s, const char *text, size_t 
 static const char *resolve(const struct search *s, const char *path, size_t known, struct stat *st)
 {
     char real[PATH_MAX];
-    if (!surroundings_resolve(path, known, s->workspace, real, st))
+    if (surroundings_resolve(path, known, s->writable, real, st) < 0)
         return NULL;
     return strcmp(real, path) == 0 ? path : arena_copy(s->arena, real, strlen(real));
 }
@@ -762,11 +763,13 @@ static void know_home(struct search *s, const char *home)
 }
 
 int toolchains_find(struct arena *arena, bool enabled, const char *home, const char *workspace,
-                    const char *const *environment, struct toolchains *ret, struct err *e)
+                    const char *const *writable, const char *const *environment,
+                    struct toolchains *ret, struct err *e)
 {
     struct search s = {
         .arena = arena,
         .workspace = workspace,
+        .writable = writable,
         .environment = environment,
         .entries = arena_alloc_array(arena, TOOLCHAINS_PATH_MAX, sizeof(struct entry)),
         .spots = arena_alloc_array(arena, SPOTS_MAX, sizeof(struct spot)),

@@ -216,7 +216,8 @@ static void test_identity_write(void)
 static struct git_worktree worktree(const char *path)
 {
     struct git_worktree w = {0};
-    if (git_worktree_find(&arena, path, home, &w) != 0)
+    const char *const roots[] = {path, NULL};
+    if (git_worktree_find(&arena, path, home, roots, &w) != 0)
         printf("# git_worktree_find failed\n");
     return w;
 }
@@ -380,7 +381,7 @@ static void test_memory(void)
             wrong += r != 0 ? r != -ENOMEM : !text;
         }
         arena_release(&small);
-        r = git_worktree_find(&small, at("git/tree"), home, &w);
+        r = git_worktree_find(&small, at("git/tree"), home, NULL, &w);
         wrong += r != 0 ? r != -ENOMEM : !w.common || !w.admin;
         arena_release(&small);
     }

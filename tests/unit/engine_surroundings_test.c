@@ -13,6 +13,8 @@
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+static const char *const writable[] = {workspace, NULL};
+
 /* With some variables, in which ~ stands for home. */
 static struct toolchains find(const char *const *variables)
 {
@@ -35,7 +37,7 @@ static struct toolchains find(const char *const *variables)
     environment[count + 1] = NULL;
     struct toolchains t = {0};
     struct err e = {0};
-    if (toolchains_find(&arena, true, home, workspace, environment, &t, &e) < 0)
+    if (toolchains_find(&arena, true, home, workspace, writable, environment, &t, &e) < 0)
         printf("# %s\n", e.message);
     return t;
 }
@@ -101,7 +103,8 @@ static void check_invariants(const struct toolchains *t, const char *name)
 static void test_path(void)
 {
     struct toolchains t = {0};
-    tap_number(toolchains_find(&arena, true, home, workspace, NULL, &t, NULL), 0, "no environment");
+    tap_number(toolchains_find(&arena, true, home, workspace, writable, NULL, &t, NULL), 0,
+               "no environment");
     tap_text(t.path, SYSTEM_PATH, "no environment: the system's PATH");
     t = FIND("A=b");
     tap_text(t.path, SYSTEM_PATH, "no PATH: the system's");
@@ -128,15 +131,15 @@ static void test_path(void)
     char text[PATH_MAX + 64];
     snprintf(text, sizeof(text), "PATH=/usr/bin:%s/bin", home);
     environment[0] = text;
-    toolchains_find(&arena, false, home, workspace, environment, &t, NULL);
+    toolchains_find(&arena, false, home, workspace, writable, environment, &t, NULL);
     tap_text(t.path, "/usr/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/bin",
              "not enabled: system directories alone");
     tap_check(t.shown_count == 0 && t.variable_count == 0, "and nothing is shown");
-    toolchains_find(&arena, true, NULL, workspace, environment, &t, NULL);
+    toolchains_find(&arena, true, NULL, workspace, writable, environment, &t, NULL);
     tap_check(t.shown_count == 0 && !strstr(t.path, "/bin:/bin"),
               "without a home nothing is shown");
     tap_check(!strstr(t.path, home), "nor in PATH");
-    toolchains_find(&arena, true, "/", workspace, environment, &t, NULL);
+    toolchains_find(&arena, true, "/", workspace, writable, environment, &t, NULL);
     tap_check(t.shown_count == 0, "a home that is the root: nothing");
 
     /* As many entries as there may be, and one more. */
@@ -298,7 +301,7 @@ static void test_links(void)
     snprintf(environment_path, sizeof(environment_path), "PATH=%s/people/.pyenv/shims", top);
     snprintf(environment_home, sizeof(environment_home), "HOME=%s/people", top);
     const char *const environment[] = {environment_path, environment_home, NULL};
-    toolchains_find(&arena, true, home, workspace, environment, &t, NULL);
+    toolchains_find(&arena, true, home, workspace, writable, environment, &t, NULL);
     check_path(&t, "~/.pyenv/shims:" SYSTEM_PATH, "HOME by a link: PATH has what it leads to");
 
     /* A link from a place that comes and goes with each shell. */
@@ -322,6 +325,58 @@ static void test_links(void)
     t = FIND("PATH=~/.rbenv/shims", "RBENV_ROOT=~/.rbenv");
     tap_check(t.shown_count == 0, "nor to itself");
     unlink(at("home/.rbenv"));
+}
+
+/* What a run could have left where it may write. */
+static void test_planted(void)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    const char *const roots[] = {workspace, at("home/cache"), NULL};
+    make_file(at("home/private/secret"), "");
+    make_file(at("home/cache/dir/file"), "");
+    make_link(at("home/cache/link"), "../private");
+    make_link(at("home/project/link"), "../private");
+    make_link(at("home/mine"), "private");
+    make_link(at("home/to-cache"), "cache/link");
+    make_link(at("home/loop"), "loop");
+    const struct {
+        const char *path;
+        int result;
+        const char *real;
+    } rows[] = {
+        {"home/cache/link/secret", -EPERM, NULL},
+        {"home/cache/link", -EPERM, NULL},
+        {"home/cache/dir/../link", -EPERM, NULL},
+        {"home/project/link", -EPERM, NULL},
+        {"home/to-cache", -EPERM, NULL},
+        {"home/mine/secret", 0, "home/private/secret"},
+        {"home/cache/dir/file", 0, "home/cache/dir/file"},
+        {"home/cache/absent", -ENOENT, NULL},
+        {"home/cache/dir/file/x", -ENOTDIR, NULL},
+        {"home/loop", -ELOOP, NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int r = surroundings_resolve(at("%s", rows[i].path), 0, roots, real, &st);
+        tap_number(r, rows[i].result, "planted: resolve");
+        if (r == 0)
+            tap_text(real, at("%s", rows[i].real), "planted: where it leads");
+    }
+    tap_check(surroundings_stat(at("home/private/secret"), &st), "planted: what is there");
+    tap_check(!surroundings_stat(at("home/mine"), &st), "planted: not a link");
+    tap_check(!surroundings_stat(at("home/mine/secret"), &st), "planted: nor by one");
+
+    /* A toolchain in what is writable. */
+    struct toolchains t = {0};
+    char path[PATH_MAX];
+    make_dir(at("home/cache/bin"));
+    make_link(at("home/cache/evil"), "../private");
+    snprintf(path, sizeof(path), "PATH=%s/cache/bin:%s/cache/evil", home, home);
+    const char *const environment[] = {path, NULL};
+    toolchains_find(&arena, true, home, workspace, roots, environment, &t, NULL);
+    tap_check(is_shown(&t, at("home/cache/bin")), "planted: a directory is shown");
+    tap_check(!is_shown(&t, at("home/private")), "planted: where a link leads is not");
+    tap_check(!strstr(t.path, "evil") && !strstr(t.path, "private"), "planted: nor in PATH");
 }
 
 static void test_forbidden(void)
@@ -509,7 +564,7 @@ static void test_memory(void)
         struct toolchains t;
         const char *const *list;
         size_t count;
-        int r = toolchains_find(&small, true, home, workspace, environment, &t, NULL);
+        int r = toolchains_find(&small, true, home, workspace, writable, environment, &t, NULL);
         wrong += r != 0 && r != -ENOMEM;
         wrong += r == 0 && (!t.path || small.failed);
         arena_release(&small);
@@ -530,6 +585,7 @@ int main(void)
     test_path();
     test_rows();
     test_links();
+    test_planted();
     test_forbidden();
     test_sockets();
     by_text = true;
