@@ -307,9 +307,44 @@ static size_t count_roots(const char *const *roots)
     return count;
 }
 
+/* Whether a canonical path is on a list, or something above it, by a name that stays. */
+static bool is_listed(const struct maker *m, const struct policy_texts *texts, const char *real)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        char other[PATH_MAX];
+        struct stat st;
+        const char *path = absolute(m, texts->items[i].text);
+        if (path && surroundings_resolve(path, 0, m->box->writable, other, &st) == 0 &&
+            path_is_below(real, other))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A command could take a link away that lies in what it can write, and then what the link had led
+ * to would be covered no more. So where somebody lists a path with such a link in it, that must be
+ * on the list, too.
+ */
+static int check_links(const struct maker *m, const char *key, const struct policy_texts *texts,
+                       const struct policy_text *text, const char *path, const char *real)
+{
+    char other[PATH_MAX];
+    struct stat st;
+    const char *root = m->workspace->root;
+    if (text->origin.layer == LAYER_BUILTIN ||
+        surroundings_resolve(path, 0, m->box->writable, other, &st) != -EPERM ||
+        is_listed(m, texts, real))
+        return 0;
+    return err_set(m->e, -EPERM,
+                   "paths.%s: '%s' leads through a link that a command could change; list '%s' too",
+                   key, text->text, path_is_below(real, root) ? real + strlen(root) + 1 : real);
+}
+
 /* Resolves a path that is to be covered; a link leads to what it covers. 0: there is nothing. */
-static int add_covered(const struct maker *m, const char *key, const struct policy_text *text,
-                       const char *const *roots, const char **list, size_t *count)
+static int add_covered(const struct maker *m, const char *key, const struct policy_texts *texts,
+                       const struct policy_text *text, const char *const *roots, const char **list,
+                       size_t *count)
 {
     char real[PATH_MAX];
     const char *path = absolute(m, text->text);
@@ -333,6 +368,9 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
     if (!surroundings_is_below(real, roots) &&
         !(hide && surroundings_is_below(real, plan_system_paths)))
         return 0;
+    int r = check_links(m, key, texts, text, path, real);
+    if (r < 0)
+        return r;
     const char *copy = arena_copy(m->arena, real, strlen(real));
     if (!copy)
         return err_set(m->e, -ENOMEM, "out of memory");
@@ -354,7 +392,7 @@ static int fill_covered(const struct maker *m, const char *key, const struct pol
         if (m->request->strength == PLAN_LANDLOCK_ONLY &&
             texts->items[i].origin.layer == LAYER_BUILTIN)
             continue;
-        r = add_covered(m, key, &texts->items[i], roots, list, &count);
+        r = add_covered(m, key, texts, &texts->items[i], roots, list, &count);
     }
     for (size_t i = 0; r == 0 && i < more_count; i++)
         list[count++] = more[i];

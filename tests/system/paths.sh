@@ -155,7 +155,14 @@ is 'a part of a read path can be hidden' "$out" public
 ln -s private ws/hide-link
 config 'paths: {hide: [hide-link]}'
 with 'cat private/deep/file hide-link/deep/file'
-unlike 'hiding a link hides what it leads to' "$out" "*$secret*"
+complains 'hiding a link that a command could change is refused' 125 "nacre: *paths.hide: 'hide-link'*list 'private' too"
+config 'paths: {hide: [hide-link, private]}'
+with 'cat private/deep/file hide-link/deep/file; echo looked'
+is 'with what it leads to, both are hidden' "$out" looked
+ln -s ws/private hide-link
+config "paths: {hide: [$here/hide-link]}"
+with 'cat private/deep/file; echo looked'
+is 'hiding a link of the user'"'"'s own hides what it leads to' "$out" looked
 rm ws/hide-link
 config "paths: {hide: [$here/ws]}"
 with 'echo ran'
