@@ -476,11 +476,10 @@ int box_request(struct arena *arena, const struct box *box, const struct policy 
     if (r == 0)
         r = fill_write(&m, &box->tree);
     *guard = (struct git_guard){0};
-    if (r == 0 && !workspace->in_memory) {
-        git_guard_find(arena, workspace->root, box->tree.common, guard);
-        if (strength != PLAN_FULL)
-            guard->count = 0; /* nothing can be covered there */
-    }
+    if (r == 0)
+        r = git_guard_find(arena, box->writable, home, guard, e);
+    if (strength != PLAN_FULL)
+        guard->count = 0; /* nothing can be covered there */
     if (r == 0)
         r = fill_covers(&m, guard);
     if (r == 0)

@@ -43,16 +43,19 @@ struct notes {
 __attribute__((format(printf, 2, 3))) void note(struct notes *notes, const char *format, ...);
 
 /* git_guard.c: what of a repository is kept from the inside, since it runs outside later. */
-enum { GIT_GUARD_MAX = 256 };
+enum { GIT_GUARD_MAX = 1024 };
 struct git_guard {
-    const char *paths[GIT_GUARD_MAX]; /* to be protected */
+    const char **paths; /* to be protected; GIT_GUARD_MAX at most */
     size_t count;
-    const char *absent[2]; /* must not be there after the run */
+    const char **absent; /* must not be there after the run */
     size_t absent_count;
 };
-/* `common` is the repository of a worktree, or NULL. */
-void git_guard_find(struct arena *arena, const char *workspace, const char *common,
-                    struct git_guard *ret);
+/*
+ * Of the repositories that are in what is `writable` (canonical paths that end with NULL), or are
+ * that themselves. `home` may be NULL. -E2BIG or -EPERM where not all of it can be protected.
+ */
+int git_guard_find(struct arena *arena, const char *const *writable, const char *home,
+                   struct git_guard *ret, struct err *e);
 void git_guard_finish(const struct git_guard *g, struct notes *notes);
 
 /* `home` is canonical or NULL. */

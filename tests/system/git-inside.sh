@@ -160,6 +160,15 @@ is 'its settings and hooks are held, the rest of the superproject is away' \
 unlike 'and not seen' "$out" '*.gitmodules*'
 nacre run -w super 'git submodule status > s; cut -c1 s; rm s; git -C part log -1 --format=%s; git add part && git commit -q -m "part is newer" && git status --short'
 prints 'the superproject as the workspace' $'+\nin the part'
+git -C sublib commit -q --allow-empty -m newer
+git -C super -c protocol.file.allow=always submodule --quiet add "$here/sublib" later
+git -C super commit -q -m later
+nacre run -w super --limit processes=20 'git -C later checkout -q HEAD~1 && git -C later log -1 --format=%s && git -C later commit -q --allow-empty -m inside && git -C later log -1 --format=%s && git submodule foreach --quiet "git status --short"'
+prints 'submodules are checked out, and committed to' $'lib\ninside'
+rm -rf super/later super/.git/modules/later
+nacre run -w super --limit processes=20 --read-path "$here/sublib" 'git -c protocol.file.allow=always submodule --quiet update later 2>&1; git -C later log -1 --format=%s; git config --local core.pager harm; git worktree add -q --detach wt && git -C wt log -1 --format=%s && git worktree remove wt && git stash list && git gc -q && echo kept'
+is 'one that is not there yet is cloned, and worktrees are made and removed' "$out" $'newer\nlater\nkept'
+is 'settings are held as ever' "$(git -C super config core.pager)" ''
 
 # --- a .git file that lies ----------------------------------------------------------------------------------
 

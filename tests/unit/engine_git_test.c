@@ -1,8 +1,8 @@
-/* git around the workspace: who commits, and the repository behind a linked worktree. */
+/* git around the workspace: who commits, which repository is behind it, what is guarded. */
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "engine/surroundings.h"
+#include "engine/box.h"
 #include "engine_place.h"
 
 /* Runs a program; what it prints is in `out`, without the last newline. Its exit status. */
@@ -362,6 +362,130 @@ static void test_submodule(void)
              "its repository");
 }
 
+/* --- what of a repository is protected ---------------------------------------------------------
+ */
+
+static bool has(const char *const *list, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i], path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int guard(struct git_guard *g, const char *root)
+{
+    const char *const roots[] = {root, NULL};
+    struct err e = {0};
+    *g = (struct git_guard){0};
+    return git_guard_find(&arena, roots, home, g, &e);
+}
+
+static bool guards(const char *root, const char *path)
+{
+    struct git_guard g;
+    return guard(&g, root) == 0 && has(g.paths, g.count, path);
+}
+
+static void test_guard(void)
+{
+    char out[4096];
+    struct git_guard g;
+    const char *root = arena_format(&arena, "%s/guard/ws", top);
+    const char *config = arena_format(&arena, "%s/.git/config", root);
+    unlink(at("home/.gitconfig"));
+    make_dir(root);
+    tap_number(guard(&g, root), 0, "guard: no repository");
+    tap_number((long)(g.count + g.absent_count), 0, "guard: nothing of it");
+    GIT("init", "-q", root);
+    tap_number(guard(&g, root), 0, "guard: a repository");
+    tap_check(has(g.paths, g.count, config) && has(g.paths, g.count, at("guard/ws/.git/hooks")),
+              "guard: its settings and hooks");
+    tap_check(has(g.absent, g.absent_count, at("guard/ws/.git/commondir")),
+              "guard: what would lead elsewhere");
+
+    /* What settings name: where it is writable, and there alone. */
+    make_file(at("guard/ws/inc/one"), "[include]\npath = two\npath = ../.git/config\n");
+    make_file(at("guard/ws/inc/two"), "[include]\npath = two\npath = ../../outside\n");
+    make_file(at("guard/outside"),
+              "[core]\nhooksPath = from-outside\n[include]\npath=ws/inc/three");
+    make_file(at("guard/ws/inc/three"), "");
+    make_dir(at("guard/ws/from-outside"));
+    make_dir(at("guard/ws/h"));
+    make_file(config, "[include]\npath = ../inc/one\n[includeIf \"onbranch:x]\\\"y\"]\n"
+                      "path = ../inc/if\n[core]\nhooksPath = h\n[core]\nhooksPath = /nowhere\n"
+                      "hooksPath = %(prefix)/x\nhooksPath =\n[include]\npath\npath=~nobody/x\n");
+    make_file(at("guard/ws/inc/if"), "");
+    static const char *const named[] = {"inc/one", "inc/two", "inc/three",
+                                        "inc/if",  "h",       "from-outside"};
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+        tap_check(guards(root, at("guard/ws/%s", named[i])), "guard: named: %s", named[i]);
+    guard(&g, root);
+    tap_check(!has(g.paths, g.count, at("guard/outside")), "guard: nothing outside");
+
+    /* A link that leads to what is writable, and one that does not. */
+    make_file(at("guard/ws/real"), "");
+    unlink(config);
+    make_link(config, "../real");
+    tap_check(guards(root, at("guard/ws/real")), "guard: settings that are a link");
+    make_link(config, "../../outside");
+    tap_number(guard(&g, root), 0, "guard: a link that leads out");
+    tap_check(!has(g.paths, g.count, at("guard/outside")), "guard: is not followed");
+    unlink(config);
+    mkfifo(config, 0644);
+    tap_number(guard(&g, root), 0, "guard: a FIFO");
+    unlink(config);
+
+    /* What cannot be protected. */
+    static char big[(1 << 20) + 2];
+    memset(big, '#', sizeof(big));
+    make_bytes(config, big, sizeof(big));
+    tap_number(guard(&g, root), -E2BIG, "guard: settings that are too large");
+    make_file(config, "[core]\nhooksPath = ../ws\n");
+    tap_number(guard(&g, root), -EPERM, "guard: hooks in the whole workspace");
+    make_file(config, "");
+    char name[64];
+    for (int i = 0; i < GIT_GUARD_MAX; i++) {
+        snprintf(name, sizeof(name), "guard/ws/.git/modules/.m%d/config", i);
+        make_file(at("%s", name), "");
+        if (i == GIT_GUARD_MAX / 2)
+            tap_check(guards(root, at("%s", name)), "guard: many");
+    }
+    tap_number(guard(&g, root), -E2BIG, "guard: too many");
+    remove_all(at("guard/ws/.git/modules"));
+
+    /* One file that is listed by its name, and a section as it was written once. */
+    make_file(at("guard/ws/old/.git/config"), "");
+    make_file(at("guard/ws/.gitmodules"), "[submodule.x]\npath = old\n");
+    tap_check(guards(root, at("guard/ws/old/.git/config")), "guard: an old section");
+    tap_check(guard(&g, config) == 0 && g.count == 0, "guard: a single file");
+
+    /* Deeper than any real one. */
+    char deep[PATH_MAX] = "guard/ws/.git/modules";
+    for (int i = 0; i < 40; i++)
+        snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/d%d", i);
+    make_file(at("%s/config", deep), "[core]\nworktree = /\n");
+    tap_check(guards(root, at("%s/config", deep)), "guard: deep");
+    /* Names that lead elsewhere. */
+    make_file(config, "[submodule \"../../../outside\"]\nurl=x\n[submodule \"\"]\nurl=x\n"
+                      "[submodule \"objects/x\"]\nurl=x\n[core]\nworktree=/\n");
+    make_file(at("guard/ws/.git/modules/objects/x/config"), "");
+    make_file(at("guard/ws/.git/modules/HEAD"), "");
+    tap_check(guards(root, at("guard/ws/.git/modules/objects/x/config")), "guard: by its name");
+
+    int wrong = 0;
+    for (size_t max = 0; max < (size_t)512 << 10; max += 4099) {
+        struct arena small;
+        const char *const roots[] = {root, NULL};
+        arena_init(&small, &allocator_libc, max);
+        int r = git_guard_find(&small, roots, home, &g, NULL);
+        wrong += r != 0 ? r != -ENOMEM : !has(g.paths, g.count, at("%s/config", deep));
+        arena_release(&small);
+    }
+    tap_number(wrong, 0, "guard: memory that ends anywhere");
+}
+
 /* --- failing memory --------------------------------------------------------------------------- */
 
 static void test_memory(void)
@@ -397,6 +521,7 @@ int main(void)
     test_identity_write();
     test_worktree();
     test_submodule();
+    test_guard();
     test_memory();
     place_close();
     return tap_done();
