@@ -51,8 +51,9 @@ ssize_t fd_write_quietly(int fd, const void *bytes, size_t len)
     ssize_t n = write(fd, bytes, len);
     int failure = n < 0 ? -errno : 0;
 
-    /* Take back the signal that this write raised, but not one that was waiting before. */
-    if (failure == -EPIPE && !sigismember(&pending, SIGPIPE)) {
+    /* Take back the signal that this write raised, but not one that was waiting before. A reader
+     * that leaves in the middle raises it with a short count. */
+    if ((failure == -EPIPE || (n >= 0 && (size_t)n < len)) && !sigismember(&pending, SIGPIPE)) {
         const struct timespec none = {0};
         while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR)
             ;
