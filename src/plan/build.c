@@ -101,13 +101,20 @@ static void add_bind(struct builder *b, const char *path, const char *source, ui
     add(b, (struct plan_step){.kind = PLAN_BIND, .path = path, .text = source, .flags = flags});
 }
 
+/* With a layer nothing is written to the place itself; what is counted is the layer. */
 static void add_place(struct builder *b, const struct plan_place *place, uint32_t flags)
 {
+    const uint32_t layered = PLAN_WATCHED;
     add(b, (struct plan_step){.kind = PLAN_BIND,
                               .path = place->path,
-                              .text = place->path,
-                              .flags = flags,
+                              .text = place->source ? place->source : place->path,
+                              .flags = place->layer ? (flags & ~layered) | PLAN_READ_ONLY : flags,
                               .number = {place->device, place->inode}});
+    if (place->layer)
+        add(b, (struct plan_step){.kind = PLAN_LAYER,
+                                  .path = place->path,
+                                  .text = place->layer,
+                                  .flags = flags & (PLAN_OWNED | layered)});
 }
 
 static void add_sysctl(struct builder *b, const char *path, const char *value)

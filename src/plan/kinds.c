@@ -15,6 +15,7 @@ const struct plan_kind_info plan_kinds[PLAN_KINDS] = {
     [PLAN_LINK] = {"link", true, "target", {NULL, NULL}, false},
     [PLAN_SCRATCH] = {"scratch", true, NULL, {"mode", NULL}, true},
     [PLAN_BIND] = {"bind", true, "source", {"device", "inode"}, false},
+    [PLAN_LAYER] = {"layer", true, "directory", {NULL, NULL}, false},
     [PLAN_PIN] = {"pin", true, NULL, {NULL, NULL}, false},
     [PLAN_HIDE] = {"hide", true, NULL, {NULL, NULL}, false},
     [PLAN_PROC] = {"proc", true, NULL, {NULL, NULL}, false},

@@ -31,12 +31,13 @@ enum plan_kind {
     PLAN_LINK,     /* path, text: where it points. If there: nothing is wrong with one that is */
     PLAN_SCRATCH,  /* path; number: mode. Writable part of the root's tmpfs */
     PLAN_BIND,     /* path, text: source on the host; number: device and inode it must have, or 0 */
-    PLAN_PIN,      /* path: mounted on itself, so that it cannot be moved away */
-    PLAN_HIDE,     /* path: covered by something empty that cannot be opened */
-    PLAN_PROC,     /* path */
-    PLAN_MOUNT,    /* path, text: devpts or mqueue. A file system of the new namespaces */
-    PLAN_LIMIT,    /* text: name of the resource; number: value */
-    PLAN_UMASK,    /* number: mask */
+    PLAN_LAYER, /* path of a bind, text: directory of the host. What is written there goes there */
+    PLAN_PIN,   /* path: mounted on itself, so that it cannot be moved away */
+    PLAN_HIDE,  /* path: covered by something empty that cannot be opened */
+    PLAN_PROC,  /* path */
+    PLAN_MOUNT, /* path, text: devpts or mqueue. A file system of the new namespaces */
+    PLAN_LIMIT, /* text: name of the resource; number: value */
+    PLAN_UMASK, /* number: mask */
     PLAN_LANDLOCK, /* number: version of its interface that is used */
     PLAN_ACCESS,   /* path, text: read or write. What Landlock leaves open; the rest is closed */
     PLAN_SCOPE,    /* text: what Landlock keeps among the inside: abstract sockets, signals */
@@ -71,6 +72,12 @@ struct plan {
     struct plan_step *steps;
     size_t count;
 };
+
+/* Whether a step needs a mount of the host's, which root opens for the inside. */
+static inline bool plan_needs_tree(const struct plan_step *step)
+{
+    return step->kind == PLAN_BIND || step->kind == PLAN_LAYER;
+}
 
 /* What a kind is called and which of a step's fields it uses; indexed by kind. */
 struct plan_kind_info {
@@ -123,6 +130,8 @@ struct plan_place {
     const char
         *target; /* not NULL: a link that points there is made instead, if nothing is there */
     bool owned;  /* its owner appears as the inside's user */
+    const char *source; /* shown in its place; NULL: it is itself */
+    const char *layer; /* directory of the host that takes what is written; NULL: the path itself */
 };
 
 struct plan_places {

@@ -196,6 +196,7 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
         if (!outcome->failed) {
             outcome->failed = true;
             outcome->no_namespaces = message.stage == WIRE_STAGE_NAMESPACES;
+            outcome->no_layer = message.stage == WIRE_STAGE_LAYER;
             sandbox_explain(&message, &outcome->err);
         }
         break;

@@ -28,6 +28,7 @@ struct sandbox {
 struct sandbox_outcome {
     bool failed;        /* a wall could not be built: `err` says which, and the remedy */
     bool no_namespaces; /* failed, since there are no namespaces to be had */
+    bool no_layer;      /* failed, since an overlay is not to be had */
     bool built;         /* the walls stand; not told where the end comes first */
     bool ended;         /* the program ended by itself: `wait_status` is its own */
     bool gone;          /* nothing of the tree runs any more */

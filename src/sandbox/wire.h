@@ -32,7 +32,13 @@ enum wire_kind {
 };
 
 /* Where building stopped, as far as there is a remedy to tell. */
-enum wire_stage { WIRE_STAGE_OTHER, WIRE_STAGE_NAMESPACES, WIRE_STAGE_IDMAP, WIRE_STAGE_PROC };
+enum wire_stage {
+    WIRE_STAGE_OTHER,
+    WIRE_STAGE_NAMESPACES,
+    WIRE_STAGE_IDMAP,
+    WIRE_STAGE_PROC,
+    WIRE_STAGE_LAYER
+};
 
 /* Which limit ended it all. */
 enum wire_limit {

@@ -18,7 +18,7 @@ static const struct plan_host host = {.entries = entries,
 static struct plan_request request_for(const char *workspace, const char *text)
 {
     return (struct plan_request){
-        .workspace = {workspace, 5, 6, NULL, true},
+        .workspace = {.path = workspace, .device = 5, .inode = 6, .owned = true},
         .cwd = workspace,
         .text = text,
         .search_path = "/usr/bin",

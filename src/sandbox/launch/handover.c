@@ -16,7 +16,7 @@ static const char *const ipc_lists[HANDOVER_IPC] = {"/proc/sysvipc/shm", "/proc/
 static bool is_counted(const struct launch *l, const struct plan_step *step)
 {
     if (l->full)
-        return step->kind == PLAN_BIND && step->flags & PLAN_WATCHED;
+        return plan_needs_tree(step) && step->flags & PLAN_WATCHED;
     return step->kind == PLAN_ACCESS && strcmp(step->text, "write") == 0 &&
            strncmp(step->path, "/dev/", 5) != 0;
 }
@@ -38,7 +38,8 @@ int handover_send(struct launch *l, int listener)
     /* The workspace is the last of them in every plan. */
     for (size_t i = l->plan.count; i-- && count < FDS_MAX;) {
         if (is_counted(l, &l->plan.steps[i]))
-            fds[count++] = open(l->plan.steps[i].path, O_PATH | O_CLOEXEC);
+            fds[count++] = l->tree[i] >= 0 ? openat(l->tree[i], "upper", O_PATH | O_CLOEXEC)
+                                           : open(l->plan.steps[i].path, O_PATH | O_CLOEXEC);
     }
     /* All of them close by themselves when the program is executed. */
     int r = fd_send(l->alive, fds, count);

@@ -33,7 +33,7 @@ static int receive_trees(struct launch *l)
     int fds[FD_PASSED_MAX];
     int count = fd_receive(l->alive, fds, FD_PASSED_MAX, true), next = 0;
     for (size_t i = 0; i < l->plan.count; i++) {
-        if (l->plan.steps[i].kind != PLAN_BIND)
+        if (!plan_needs_tree(&l->plan.steps[i]))
             continue;
         if (next >= count) /* the guard is gone, or we may have no more descriptors */
             return err_set(&l->err, -EPIPE, "not all of what is to be shown has come");

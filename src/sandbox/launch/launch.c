@@ -271,7 +271,7 @@ int main(int argc, char **argv)
     struct launch *l = &launch;
     for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
         l->tree[i] = -1;
-    l->root = l->alive = l->blank_file = l->blank_dir = l->ruleset = -1;
+    l->root = l->alive = l->blank_file = l->blank_dir = l->layers = l->ruleset = -1;
     l->privileged = geteuid() == 0;
 
     /* Everything here is made with the modes that the plan says. */

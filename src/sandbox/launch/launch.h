@@ -49,9 +49,10 @@ struct launch {
     int alive;                 /* init's end of a socket whose other end the guard holds open */
     int root;                  /* the new root, while it is built */
     int blank_file, blank_dir; /* what covers a hidden path */
+    int layers;                /* a directory without a path, in which layers hang */
     int ruleset;               /* Landlock's; -1: none */
     enum wire_stage stage;
-    int tree[PLAN_STEPS_MAX]; /* the detached mount for each bind step */
+    int tree[PLAN_STEPS_MAX]; /* the mount for each step that needs one; of a layer, kept */
     struct trace trace;       /* kept by the one that reaps */
     struct err err;
 };

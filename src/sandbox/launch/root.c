@@ -21,7 +21,7 @@
 /* Where the new root hangs while it is built: any directory that every system has. */
 #define STAGING "/usr"
 
-/* A new file system of `type` with up to two options, as a detached mount. */
+/* A new file system of `type` with these options, as a detached mount. */
 static int make_mount(struct launch *l, const char *type, const char *const options[][2],
                       unsigned attributes)
 {
@@ -29,7 +29,8 @@ static int make_mount(struct launch *l, const char *type, const char *const opti
     if (fs < 0)
         return err_errno(&l->err, -errno, "cannot make a %s", type);
     for (; options && (*options)[0]; options++) {
-        if (kernel_fsconfig(fs, FSCONFIG_SET_STRING, (*options)[0], (*options)[1], 0) < 0)
+        unsigned command = (*options)[1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
+        if (kernel_fsconfig(fs, command, (*options)[0], (*options)[1], 0) < 0)
             return err_errno(&l->err, -errno, "cannot set '%s' of a %s", (*options)[0], type);
     }
     if (kernel_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
@@ -45,8 +46,8 @@ static int make_mount(struct launch *l, const char *type, const char *const opti
 static int make_blanks(struct launch *l)
 {
     FD_CLEANUP int dir = -1;
-    if (mkdirat(l->root, "proc", 0555) < 0 || mkdirat(l->root, "proc/blank", 0700) < 0 ||
-        mkdirat(l->root, "proc/blank/dir", 0) < 0 ||
+    if (mkdirat(l->root, "proc", 0555) < 0 || mkdirat(l->root, "proc/layers", 0700) < 0 ||
+        mkdirat(l->root, "proc/blank", 0700) < 0 || mkdirat(l->root, "proc/blank/dir", 0) < 0 ||
         mknodat(l->root, "proc/blank/file", S_IFREG, 0) < 0)
         return err_errno(&l->err, -errno, "cannot make what covers hidden files");
     FD_CLEANUP int tree =
@@ -58,7 +59,8 @@ static int make_blanks(struct launch *l)
     dir = openat(l->root, "proc/blank", O_PATH | O_DIRECTORY | O_CLOEXEC);
     l->blank_dir = openat(dir, "dir", O_PATH | O_CLOEXEC);
     l->blank_file = openat(dir, "file", O_PATH | O_CLOEXEC);
-    if (l->blank_dir < 0 || l->blank_file < 0)
+    l->layers = openat(l->root, "proc/layers", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (l->blank_dir < 0 || l->blank_file < 0 || l->layers < 0)
         return err_errno(&l->err, -errno, "cannot open what covers hidden files");
     return 0;
 }
@@ -243,6 +245,45 @@ static int make_bind(struct launch *l, const struct plan_step *step)
     return r;
 }
 
+/*
+ * An overlay over the bind that stands at the path. Its directories are named by descriptors: no
+ * character of a path means anything to the overlay, and nothing is looked up twice. Whether the
+ * layer is on the disk is the business of whoever commits it, so the overlay need not wait for that
+ * when it ends ("volatile"), which would be for all that anybody writes to that disk.
+ */
+static int make_layer(struct launch *l, const struct plan_step *step)
+{
+    size_t index = (size_t)(step - l->plan.steps);
+    char name[24], lower_path[40], upper_path[48], work_path[48];
+    struct place place = {.dir = -1, .name = ""};
+    int r = find_place(l, step, &place);
+    FD_CLEANUP int lower =
+        r < 0 ? -1 : openat(place.dir, place.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    snprintf(name, sizeof(name), "%zu", index);
+    if (lower < 0 || mkdirat(l->layers, name, 0700) < 0 ||
+        kernel_move_mount(l->tree[index], "", l->layers, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return err_errno(&l->err, -errno, "cannot lay a layer over '%s'", step->path);
+    snprintf(lower_path, sizeof(lower_path), "/proc/self/fd/%d", lower);
+    snprintf(upper_path, sizeof(upper_path), "/proc/self/fd/%d/upper", l->tree[index]);
+    snprintf(work_path, sizeof(work_path), "/proc/self/fd/%d/work", l->tree[index]);
+    const char *const options[][2] = {{"lowerdir", lower_path}, {"upperdir", upper_path},
+                                      {"workdir", work_path},   {"userxattr", NULL},
+                                      {"volatile", NULL},       {NULL, NULL}};
+    l->stage = WIRE_STAGE_LAYER;
+    /* That reading changes no time tells a copy from a new file (rejoin.c). */
+    FD_CLEANUP int mount = make_mount(l, "overlay", options,
+                                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME);
+    if (mount < 0)
+        return mount;
+    l->stage = WIRE_STAGE_OTHER;
+    /* The overlay has a mount of its own by now: this one has done its service. */
+    char layer_path[40];
+    snprintf(layer_path, sizeof(layer_path), "/proc/self/fd/%d", l->tree[index]);
+    if (umount2(layer_path, MNT_DETACH) < 0)
+        return err_errno(&l->err, -errno, "cannot let go of the layer of '%s'", step->path);
+    return attach(l, step, &place, mount);
+}
+
 /* A second mount of the same place: the kernel moves and removes no place that is one. */
 static int make_pin(struct launch *l, const struct plan_step *step)
 {
@@ -315,7 +356,7 @@ int root_apply(struct launch *l, size_t index)
         [PLAN_ROOT] = make_root,   [PLAN_DIR] = make_dir,         [PLAN_FILE] = make_file,
         [PLAN_LINK] = make_link,   [PLAN_SCRATCH] = make_scratch, [PLAN_BIND] = make_bind,
         [PLAN_PROC] = make_proc,   [PLAN_MOUNT] = make_own,       [PLAN_PIN] = make_pin,
-        [PLAN_HIDE] = make_hidden,
+        [PLAN_HIDE] = make_hidden, [PLAN_LAYER] = make_layer,
     };
     const struct plan_step *step = &l->plan.steps[index];
     if (!make[step->kind])
@@ -338,5 +379,6 @@ int root_enter(struct launch *l)
     fd_close(&last_dir.fd);
     fd_close(&l->blank_file);
     fd_close(&l->blank_dir);
+    fd_close(&l->layers);
     return 0;
 }

@@ -72,7 +72,7 @@ static int open_source(struct launch *l, const struct plan_step *step)
 int tree_open_all(struct launch *l)
 {
     for (size_t i = 0; i < l->plan.count; i++) {
-        if (l->plan.steps[i].kind != PLAN_BIND)
+        if (!plan_needs_tree(&l->plan.steps[i]))
             continue;
         int tree = open_source(l, &l->plan.steps[i]);
         if (tree < 0)
