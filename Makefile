@@ -9,8 +9,8 @@ VARIANT ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-ROOMS := base shell facts policy plan sandbox run engine cli
-LIBRARY_ROOMS := base shell facts policy plan sandbox run engine
+ROOMS := base shell facts policy plan sandbox run changes engine cli
+LIBRARY_ROOMS := base shell facts policy plan sandbox run changes engine
 
 VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
 SONAME  := libnacre.so.0
@@ -256,6 +256,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(call upto,engine)
 	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 
 $(foreach t,shell_parse shell_round,$(B)/replay/$(t) $(B)/fuzz/$(t)): tests/unit/shell_check.h
+$(B)/replay/text_diff $(B)/fuzz/text_diff: tests/unit/apply_patch.h
 
 ifeq ($(VARIANT),fuzz)
 fuzzers: $(FUZZERS)
@@ -314,7 +315,7 @@ soak:
 
 bench:
 	@scripts/deps build test bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash
 	tests/bench/run
 
 lint:

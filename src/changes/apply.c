@@ -1,0 +1,487 @@
+/* The steps of a transaction, forward and back; see changes.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "changes/attributes.h"
+#include "changes/beneath.h"
+#include "changes/changes.h"
+#include "changes/content.h"
+#include "changes/listing.h"
+
+/* Where a root and its layer are open; the last directory of each is kept. */
+struct place {
+    int root_fd, layer_fd;
+    struct beneath root, layer;
+};
+
+static void close_place(struct place *p)
+{
+    beneath_release(&p->root);
+    beneath_release(&p->layer);
+    fd_close(&p->root_fd);
+    fd_close(&p->layer_fd);
+}
+
+static int open_place(const struct change_root *root, struct place *ret, struct err *e)
+{
+    struct stat st = {0};
+    ret->root_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    ret->layer_fd = open(root->layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    ret->root = (struct beneath)BENEATH_AT(ret->root_fd);
+    ret->layer = (struct beneath)BENEATH_AT(ret->layer_fd);
+    int r = ret->root_fd < 0 || ret->layer_fd < 0 || fstat(ret->root_fd, &st) < 0 ? -errno : 0;
+    if (r < 0)
+        err_errno(e, r, "cannot open '%s'", ret->root_fd < 0 ? root->path : root->layer);
+    else if (st.st_dev != root->device || st.st_ino != root->inode)
+        r = err_set(e, -ESTALE, "'%s' is another directory now", root->path);
+    if (r < 0)
+        close_place(ret);
+    return r;
+}
+
+static int fail(const struct change_set *set, const struct step *step, int code, struct err *e)
+{
+    return err_errno(e, code, "cannot change '%s/%s'", set->roots[step->root].path, step->path);
+}
+
+/* The inode of what is there; 0: nothing. */
+static int inode_at(struct beneath *b, const char *path, uint64_t *ret)
+{
+    struct stat st;
+    int r = beneath_stat(b, path, &st);
+    *ret = r == 0 ? st.st_ino : 0;
+    return r == -ENOENT ? 0 : r;
+}
+
+/* --- moving ---------------------------------------------------------------------------------- */
+
+/* A directory that its owner may not write to, opened up as long as something is done in it. */
+struct opened {
+    char path[40];
+    mode_t mode; /* with its type; 0: it was not */
+};
+
+static void open_up(int dir, struct opened *ret)
+{
+    struct stat st;
+    ret->mode = 0;
+    snprintf(ret->path, sizeof(ret->path), "/proc/self/fd/%d", dir);
+    if (fstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0300) != 0300 &&
+        st.st_uid == geteuid() && chmod(ret->path, (st.st_mode & 07777) | 0700) == 0)
+        ret->mode = st.st_mode;
+}
+
+static int close_again(const struct opened *o)
+{
+    return o->mode && chmod(o->path, o->mode & 07777) < 0 ? -errno : 0;
+}
+
+/* Moves one object; a directory must be writable to its owner for that, as must both its parents.
+ */
+static int move(int from, const char *from_name, int to, const char *to_name, unsigned flags)
+{
+    if (renameat2(from, from_name, to, to_name, flags) == 0)
+        return 0;
+    if (errno != EACCES)
+        return -errno;
+    struct opened parents[2], objects[2] = {{.mode = 0}, {.mode = 0}};
+    open_up(from, &parents[0]);
+    open_up(to, &parents[1]);
+    const int flags_open = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    FD_CLEANUP int first = openat(from, from_name, flags_open);
+    FD_CLEANUP int second = flags & RENAME_EXCHANGE ? openat(to, to_name, flags_open) : -1;
+    if (first >= 0)
+        open_up(first, &objects[0]);
+    if (second >= 0)
+        open_up(second, &objects[1]);
+    int r = renameat2(from, from_name, to, to_name, flags) < 0 ? -errno : 0;
+    for (size_t i = 0; i < 2; i++) {
+        int closed = close_again(&objects[i]);
+        r = r < 0 ? r : closed;
+        closed = close_again(&parents[i]);
+        r = r < 0 ? r : closed;
+    }
+    return r;
+}
+
+/* Takes the overlay's notes off what leaves a layer; twice does no harm. */
+static int strip_tree(int layer, const char *path, struct arena *arena)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dir = slash ? arena_copy(arena, path, (size_t)(slash - path)) : ".";
+    FD_CLEANUP int parent = dir ? beneath_open(layer, dir, O_PATH | O_DIRECTORY) : -ENOMEM;
+    char name[ATTRIBUTES_PATH];
+    struct stat st;
+    if (parent < 0)
+        return parent;
+    if (fstatat(parent, slash ? slash + 1 : path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (S_ISLNK(st.st_mode))
+        return 0; /* they have none */
+    attributes_path(parent, slash ? slash + 1 : path, name);
+    int r = attributes_strip(name);
+    if (r < 0 || !S_ISDIR(st.st_mode))
+        return r;
+    fd_close(&parent);
+    struct listing inner;
+    r = listing_read(arena, layer, path, true, &inner);
+    for (size_t i = 0; r == 0 && i < inner.count; i++) {
+        const char *below = listing_join(arena, path, inner.items[i].name);
+        r = below ? strip_tree(layer, below, arena) : -ENOMEM;
+    }
+    return r;
+}
+
+/* A layer that was never committed has the overlay's notes on it. */
+static int strip(const struct place *p, const struct step *step)
+{
+    enum { STRIP_BYTES_MAX = 512 << 20 };
+    if (strncmp(step->slot, "upper/", 6) != 0)
+        return 0;
+    struct arena arena;
+    arena_init(&arena, &allocator_libc, STRIP_BYTES_MAX);
+    int r = strip_tree(p->layer_fd, step->slot, &arena);
+    arena_release(&arena);
+    return r;
+}
+
+/* --- one step -------------------------------------------------------------------------------- */
+
+/* The mode that a directory is to have. One that the run did not change is whatever it is (C4),
+ * unless a crash left it opened up. */
+static mode_t wanted_mode(const struct step *step, bool forward, mode_t now)
+{
+    const mode_t before = step->before.mode & 07777, after = step->after.mode & 07777;
+    if (before != after)
+        return forward ? after : before;
+    return now == (after | 0700) ? after : now;
+}
+
+static bool same_attributes(const struct step *step)
+{
+    return step->attributes_before_len == step->attributes_after_len &&
+           memcmp(step->attributes_before, step->attributes_after, step->attributes_after_len) == 0;
+}
+
+static int do_meta(struct place *p, const struct step *step, bool forward)
+{
+    FD_CLEANUP int dir = beneath_open(p->root_fd, step->path, O_PATH | O_DIRECTORY);
+    if (dir < 0)
+        return dir;
+    const struct change_side *side = forward ? &step->after : &step->before;
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        {.tv_sec = side->mtime_ns / 1000000000, .tv_nsec = side->mtime_ns % 1000000000}};
+    struct stat st;
+    if (fstat(dir, &st) < 0)
+        return -errno;
+    const mode_t mode = wanted_mode(step, forward, st.st_mode & 07777);
+    /* A directory that may not be searched cannot be named from within: its mode is set last. */
+    struct opened opened;
+    open_up(dir, &opened);
+    char path[ATTRIBUTES_PATH];
+    attributes_path(dir, ".", path);
+    int r = 0;
+    if (!same_attributes(step))
+        r = forward ? attributes_write(path, step->attributes_after, step->attributes_after_len)
+                    : attributes_write(path, step->attributes_before, step->attributes_before_len);
+    if (r == 0 && utimensat(dir, ".", times, 0) < 0)
+        r = -errno;
+    if ((opened.mode || mode != (st.st_mode & 07777)) && chmod(opened.path, mode) < 0 && r == 0)
+        r = -errno;
+    return r;
+}
+
+static int do_move(struct place *p, const struct step *step, bool forward)
+{
+    int root = -1, layer = -1;
+    const char *name = "", *slot = "";
+    int r = beneath_parent(&p->root, step->path, &root, &name);
+    if (r == 0)
+        r = beneath_parent(&p->layer, step->slot, &layer, &slot);
+    uint64_t here = 0;
+    if (r == 0)
+        r = inode_at(&p->root, step->path, &here);
+    if (r < 0)
+        return r;
+    const uint64_t wanted = forward ? step->after.inode : step->before.inode;
+    const uint64_t expected = forward ? step->before.inode : step->after.inode;
+    if (here == wanted)
+        return 0; /* done already (C2) */
+    if (here != expected)
+        return -EEXIST; /* somebody else's (C4) */
+    uint64_t kept = 0;
+    r = inode_at(&p->layer, step->slot, &kept);
+    if (r == 0 && kept != wanted)
+        r = -ESTALE; /* not what the journal speaks of */
+    if (r < 0)
+        return r;
+    if (forward && wanted && (r = strip(p, step)) < 0)
+        return r;
+    if (!here)
+        return move(layer, slot, root, name, RENAME_NOREPLACE);
+    return wanted ? move(layer, slot, root, name, RENAME_EXCHANGE)
+                  : move(root, name, layer, slot, RENAME_NOREPLACE);
+}
+
+/* Moves first; what they did to times of directories is set right at the end. */
+int changes_apply(const struct change_set *set, bool forward, struct err *e)
+{
+    int r = 0;
+    for (uint32_t root = 0; r == 0 && root < set->root_count; root++) {
+        struct place place;
+        r = open_place(&set->roots[root], &place, e);
+        if (r < 0)
+            return r;
+        for (int meta = 0; r == 0 && meta < 2; meta++) {
+            for (size_t i = 0; r == 0 && i < set->step_count; i++) {
+                const struct step *step = &set->steps[i];
+                if (step->root != root || (step->kind == STEP_META) != meta)
+                    continue;
+                r = meta ? do_meta(&place, step, forward) : do_move(&place, step, forward);
+                if (r < 0)
+                    r = fail(set, step, r, e);
+            }
+        }
+        close_place(&place);
+    }
+    return r;
+}
+
+/* --- before and after ------------------------------------------------------------------------ */
+
+static uint64_t hash_attributes(struct place *p, const char *path)
+{
+    enum { BYTES_MAX = 1 << 20 };
+    struct arena arena;
+    const char *name, *bytes;
+    char full[ATTRIBUTES_PATH];
+    unsigned char digest[SHA256_BYTES];
+    struct sha256 hash;
+    uint64_t number = 0;
+    size_t len;
+    int parent;
+    arena_init(&arena, &allocator_libc, BYTES_MAX);
+    if (beneath_parent(&p->root, path, &parent, &name) == 0) {
+        attributes_path(parent, name, full);
+        if (attributes_read(&arena, full, &bytes, &len) == 0 && len) {
+            sha256_start(&hash);
+            sha256_add(&hash, bytes, len);
+            sha256_end(&hash, digest);
+            memcpy(&number, digest, sizeof(number));
+        }
+    }
+    arena_release(&arena);
+    return number;
+}
+
+/*
+ * Whether it is the same object and nobody has written to it, though its time of change is another:
+ * an undo of a later run has moved it away and back.
+ */
+static bool same_object(struct place *p, const char *path, const struct change_side *now,
+                        const struct change_side *side)
+{
+    return now->inode == side->inode && now->mtime_ns == side->mtime_ns &&
+           now->size == side->size && now->mode == side->mode &&
+           hash_attributes(p, path) == side->attributes;
+}
+
+/* Whether the content is what it was, though the object may not be the same. */
+static bool same_content(struct place *p, const char *path, const struct stat *st,
+                         const struct change_side *side)
+{
+    unsigned char hash[SHA256_BYTES];
+    if (!side->hashed || !S_ISREG(st->st_mode) || (uint64_t)st->st_size != side->size ||
+        (st->st_mode & 07777) != (side->mode & 07777))
+        return false;
+    FD_CLEANUP int fd = beneath_open_file(p->root_fd, path);
+    return fd >= 0 && content_hash(fd, hash) == 0 && memcmp(hash, side->hash, sizeof(hash)) == 0;
+}
+
+/* --- which paths the journal knows ----------------------------------------------------------- */
+
+/* Changes by root and path; those with the same path stand together. */
+struct known {
+    const struct change **items;
+    size_t count;
+    bool forward;
+};
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = *(const struct change *const *)a,
+                        *y = *(const struct change *const *)b;
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+static const struct change_side *present(const struct known *k, const struct change *c)
+{
+    return k->forward ? &c->before : &c->after;
+}
+
+/* What is to be at a path now, by any of its changes; NULL: nothing. */
+static const struct change_side *find_present(const struct known *k, uint32_t root,
+                                              const char *path)
+{
+    const struct change key = {.root = root, .path = path}, *wanted = &key;
+    const size_t size = sizeof(*k->items); /* NOLINT(bugprone-sizeof-expression): pointers */
+    const struct change **found =
+        k->count ? bsearch(&wanted, k->items, k->count, size, compare_changes) : NULL;
+    if (!found)
+        return NULL;
+    while (found > k->items && compare_changes(found - 1, found) == 0)
+        found--;
+    for (; found < k->items + k->count && compare_changes(found, &wanted) == 0; found++) {
+        if (present(k, *found)->mode)
+            return present(k, *found);
+    }
+    return NULL;
+}
+
+/* Why it is not what it should be; NULL: it is, or `ret_other`, with the same content, is. */
+static const char *check_one(struct place *p, const struct known *k, const struct change *c,
+                             struct change_side *ret_other)
+{
+    struct stat st;
+    const struct change_side *side = present(k, c);
+    int r = beneath_stat(&p->root, c->path, &st);
+    if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+        return "cannot be looked at";
+    if (!side->mode)
+        return r == 0 && !find_present(k, c->root, c->path) ? "is there already" : NULL;
+    if (r < 0)
+        return "is gone";
+    if ((st.st_mode & S_IFMT) != (side->mode & S_IFMT))
+        return "is something else now";
+    /* What is in a directory counts by itself. A mode that the run has changed, and somebody else
+     * has changed, too, is a conflict. */
+    if (S_ISDIR(st.st_mode))
+        return c->before.mode && c->after.mode && c->before.mode != c->after.mode &&
+                       st.st_mode != c->before.mode && st.st_mode != c->after.mode
+                   ? "has another mode now"
+                   : NULL;
+    struct change_side now;
+    change_side_of(&st, &now);
+    if (now.inode == side->inode && now.ctime_ns == side->ctime_ns)
+        return NULL;
+    if (same_object(p, c->path, &now, side))
+        return NULL;
+    if (!same_content(p, c->path, &st, side))
+        return "was changed since";
+    *ret_other = now;
+    return NULL;
+}
+
+/* Another object with the same content stands for the one that was expected from here on. */
+static void adopt(struct change_set *set, size_t index, bool forward, const struct change_side *now)
+{
+    struct change *c = &set->changes[index];
+    struct step *step = &set->steps[c->step];
+    struct change_side *side = forward ? &c->before : &c->after;
+    side->inode = now->inode;
+    side->ctime_ns = now->ctime_ns;
+    side->mtime_ns = now->mtime_ns;
+    if (strcmp(step->path, c->path) == 0)
+        (forward ? &step->before : &step->after)->inode = now->inode;
+}
+
+/* What the journal does not know in a directory that is to be moved as a whole (C4). */
+static int check_strangers(struct place *p, const struct known *k, const struct change_root *root,
+                           uint32_t index, const char *path, struct conflicts *conflicts)
+{
+    struct listing inner;
+    int r = listing_read(conflicts->arena, p->root_fd, path, false, &inner);
+    if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
+        return 0; /* told by its own change, or not to be read by us nor by anybody like us */
+    for (size_t i = 0; r == 0 && i < inner.count; i++) {
+        const char *below = listing_join(conflicts->arena, path, inner.items[i].name);
+        if (!below)
+            return -ENOMEM;
+        if (!find_present(k, index, below))
+            r = conflict_add(conflicts, root->path, below, "is new there");
+        else if (S_ISDIR(inner.items[i].st.st_mode))
+            r = check_strangers(p, k, root, index, below, conflicts);
+    }
+    return r;
+}
+
+static int check_root(struct change_set *set, uint32_t root, const struct known *k,
+                      struct conflicts *conflicts, struct err *e)
+{
+    struct place place;
+    int r = open_place(&set->roots[root], &place, e);
+    if (r < 0)
+        return r;
+    const char *where = set->roots[root].path;
+    for (size_t i = 0; r == 0 && i < k->count; i++) {
+        const struct change *c = k->items[i];
+        struct change_side other = {0};
+        const char *why = c->root == root ? check_one(&place, k, c, &other) : NULL;
+        if (other.inode)
+            adopt(set, (size_t)(c - set->changes), k->forward, &other);
+        if (why && conflict_add(conflicts, where, c->path, why) < 0)
+            r = err_set(e, -ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; r == 0 && i < set->step_count; i++) {
+        const struct step *step = &set->steps[i];
+        const struct change_side *side = k->forward ? &step->before : &step->after;
+        if (step->root != root || step->kind == STEP_META || !S_ISDIR(side->mode))
+            continue;
+        r = check_strangers(&place, k, &set->roots[root], root, step->path, conflicts);
+        if (r < 0)
+            fail(set, step, r, e);
+    }
+    close_place(&place);
+    return r;
+}
+
+int changes_check(struct change_set *set, bool forward, struct conflicts *conflicts, struct err *e)
+{
+    struct known k = {.count = set->change_count, .forward = forward};
+    k.items = arena_alloc_array(conflicts->arena, k.count ? k.count : 1, sizeof(struct change *));
+    if (!k.items)
+        return err_set(e, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < k.count; i++)
+        k.items[i] = &set->changes[i];
+    if (k.count)
+        qsort(k.items, k.count, sizeof(struct change *), compare_changes);
+    int r = 0;
+    for (uint32_t root = 0; r == 0 && root < set->root_count; root++)
+        r = check_root(set, root, &k, conflicts, e);
+    return r;
+}
+
+int changes_identify(struct change_set *set, bool forward, struct err *e)
+{
+    int r = 0;
+    for (uint32_t root = 0; r == 0 && root < set->root_count; root++) {
+        struct place place;
+        r = open_place(&set->roots[root], &place, e);
+        if (r < 0)
+            return r;
+        for (size_t i = 0; r == 0 && i < set->change_count; i++) {
+            struct change *c = &set->changes[i];
+            struct change_side *side = forward ? &c->after : &c->before, now;
+            struct stat st;
+            if (c->root != root || !side->mode || beneath_stat(&place.root, c->path, &st) < 0)
+                continue;
+            change_side_of(&st, &now);
+            /* Only of what we put there: somebody may have been faster. */
+            if (side->inode != now.inode || side->mtime_ns != now.mtime_ns ||
+                side->size != now.size)
+                continue;
+            side->ctime_ns = now.ctime_ns;
+            side->attributes = hash_attributes(&place, c->path);
+        }
+        close_place(&place);
+    }
+    return r;
+}

@@ -1,0 +1,81 @@
+/*
+ * Where transactions are kept. A root's store lies on its own file system, so that everything moves
+ * by rename: below the caller's state directory if that is there, else in the root itself, as
+ * `.nacre-store`, for the owner alone and hidden from every box. What lies in a root may have been
+ * brought there by anybody (a repository that was cloned): such a store is believed only by a stamp
+ * that nobody can make without the key in the state directory. Without a state directory there is
+ * only one for the moment, under a name of its own, and nothing is kept.
+ *
+ *   STATE/key            32 bytes, for the owner alone
+ *   STORE/stamp          of a store in its root
+ *   STORE/lock           held while a root changes
+ *   STORE/log            one line for each transaction that was committed, in their order
+ *   STORE/pending/ID     those that have begun and not come to rest: looked at after a crash
+ *   STORE/runs/ID/       journal, layer0, layer1 …
+ *   STATE/runs/ID        a link to the latter
+ */
+#ifndef NACRE_CHANGES_STORE_H
+#define NACRE_CHANGES_STORE_H
+
+#include "changes/changes.h"
+
+#define STORE_IN_ROOT ".nacre-store"
+
+struct store {
+    const char *state; /* the caller's state directory; NULL: there is none */
+    const char *root;  /* whose store it is */
+    const char *path;
+    int dir;        /* -1: closed */
+    bool temporary; /* removed with the transaction that made it */
+};
+
+/* Finds, and makes if it is not there, the store of a root. `state` may be NULL. */
+int store_open(struct arena *arena, const char *state, const char *root, struct store *ret,
+               struct err *e);
+void store_close(struct store *s);
+/* The store that a layer, STORE/runs/ID/layerN, is in. NULL: out of memory. */
+const char *store_of_layer(struct arena *arena, const char *layer);
+/* Where it would be; nothing is made. NULL: out of memory. */
+const char *store_place(struct arena *arena, const char *state, const char *root);
+
+/* Held until the descriptor is closed. */
+int store_lock(const struct store *s, struct err *e);
+
+/*
+ * Whether the root needs the second way (copy.h): remembered for a while, since finding out takes a
+ * look at every file. `uid` and `gid` are those that have a name inside.
+ */
+bool store_needs_copy(const struct store *s, uint32_t uid, uint32_t gid);
+void store_remember_copy(const struct store *s, bool needed);
+
+/* Transactions that were committed, oldest first. */
+struct store_entry {
+    char id[UUID_TEXT + 1];
+    uint64_t sequence;
+    uint64_t bytes; /* that are kept to undo it */
+    int64_t time_s;
+};
+struct store_log {
+    struct store_entry *items;
+    size_t count;
+};
+int store_read_log(const struct store *s, struct arena *arena, struct store_log *ret,
+                   struct err *e);
+int store_append_log(const struct store *s, const struct store_entry *entry, struct err *e);
+
+int store_write_entry(int fd, const struct store_entry *entry);
+
+/* prune.c: drops what is too old or too much; the store is locked. */
+struct store_use {
+    uint64_t bytes, count; /* that are kept */
+    size_t dropped;
+    bool nearly_full;
+    char next[UUID_TEXT + 1]; /* the one that would go first; empty: there is none */
+};
+int store_prune(const struct store *s, struct arena *arena, struct store_use *ret, struct err *e);
+
+/* The directory of the transaction with this id, or the start of one, from anywhere. */
+int store_find(struct arena *arena, const char *state, const char *id, const char **ret,
+               struct err *e);
+
+#endif
