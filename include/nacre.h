@@ -88,7 +88,7 @@ typedef enum nacre_stream { NACRE_STDOUT, NACRE_STDERR } nacre_stream;
 #define NACRE_OUTPUT_MAX         67108864
 #define NACRE_TEXT_MAX           4194304
 
-#define NACRE_RUN_OPTIONS_VERSION 2
+#define NACRE_RUN_OPTIONS_VERSION 3
 
 typedef struct nacre_run_options {
     unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
@@ -142,12 +142,21 @@ typedef struct nacre_run_options {
     int (*on_confirm)(void *user, const char *verdict_json, size_t len);
     /* 1: the host has decided already, and no policy is asked. The walls are the same. */
     int unjudged;
+    /*
+     * Where changes are kept, to be undone: absolute. NULL: $XDG_STATE_HOME/nacre or
+     * ~/.local/state/nacre of the environment above, else of the process's own.
+     */
+    const char *state_dir;
+    /* 1: nothing that the command changes is real before it is committed. */
+    int stage;
+    /* 1: the result has no fs_hash, which takes a look at every file of the workspace. */
+    int without_hash;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0                          \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0              \
     }
 
 /*
@@ -199,6 +208,9 @@ NACRE_API const char *nacre_result_output(const nacre_result *r, nacre_stream st
 
 /* Not 0 when the stream was longer than its limit. */
 NACRE_API int nacre_result_truncated(const nacre_result *r, nacre_stream stream);
+
+/* Not 0 when the command was started, whatever became of it and of its changes. */
+NACRE_API int nacre_result_ran(const nacre_result *r);
 
 /* Why nacre failed or refused; an empty text otherwise. */
 NACRE_API const char *nacre_result_error(const nacre_result *r);

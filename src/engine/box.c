@@ -184,9 +184,10 @@ static int add_listed(const struct maker *m, const char *key, const struct polic
     const char *copy = arena_copy(m->arena, real, strlen(real));
     if (!copy)
         return err_set(m->e, -ENOMEM, "out of memory");
-    list[(*count)++] = (struct plan_place){copy, st.st_dev, st.st_ino, NULL, true};
+    list[(*count)++] =
+        (struct plan_place){.path = copy, .device = st.st_dev, .inode = st.st_ino, .owned = true};
     if (strcmp(real, path) != 0 && !path_is_below(path, m->workspace->root))
-        list[(*count)++] = (struct plan_place){path, 0, 0, copy, false};
+        list[(*count)++] = (struct plan_place){.path = path, .target = copy};
     return 0;
 }
 
@@ -227,7 +228,8 @@ static int add_place(const struct maker *m, const char *path, struct plan_place 
 {
     struct stat st;
     if (surroundings_stat(path, &st))
-        list[(*count)++] = (struct plan_place){path, st.st_dev, st.st_ino, NULL, false};
+        list[(*count)++] =
+            (struct plan_place){.path = path, .device = st.st_dev, .inode = st.st_ino};
     return m->arena->failed ? -ENOMEM : 0;
 }
 
@@ -241,7 +243,7 @@ static int fill_read(const struct maker *m, const struct toolchains *tools)
         add_place(m, tools->shown[i], list, &count);
     for (size_t i = 0; i < tools->link_count; i++)
         list[count++] =
-            (struct plan_place){tools->links[i].path, 0, 0, tools->links[i].target, false};
+            (struct plan_place){.path = tools->links[i].path, .target = tools->links[i].target};
     int r = list_places(m, "read", &m->policy->read, false, list, &count);
     m->request->read = finish_places(list, count);
     return r;
@@ -255,8 +257,10 @@ static int fill_write(const struct maker *m, const struct git_worktree *tree)
     if (!list)
         return err_set(m->e, -ENOMEM, "out of memory");
     if (tree->common)
-        list[count++] =
-            (struct plan_place){tree->common, tree->common_device, tree->common_inode, NULL, true};
+        list[count++] = (struct plan_place){.path = tree->common,
+                                            .device = tree->common_device,
+                                            .inode = tree->common_inode,
+                                            .owned = true};
     int r = list_places(m, "write", &m->policy->write, true, list, &count);
     m->request->write = finish_places(list, count);
     return r;
@@ -453,7 +457,10 @@ int box_request(struct arena *arena, const struct box *box, const struct policy 
 {
     *ret = (struct plan_request){
         .strength = strength,
-        .workspace = {workspace->root, workspace->device, workspace->inode, NULL, true},
+        .workspace = {.path = workspace->root,
+                      .device = workspace->device,
+                      .inode = workspace->inode,
+                      .owned = true},
         .workspace_read_only = policy->workspace_read_only,
         .workspace_held = workspace->in_memory,
         .cwd = workspace->cwd,

@@ -41,14 +41,19 @@ static unsigned current_umask(void)
     return mask & 0777;
 }
 
+/* `r` is NULL where nothing is to run: then no layers are made. */
 static int plan_with(struct nacre *n, struct arena *arena, const char *text,
                      const nacre_run_options *o, const struct setting *s,
-                     enum plan_strength strength, const char *scratch, struct plan *ret,
-                     struct git_guard *guard, struct notes *notes, struct err *e)
+                     enum plan_strength strength, const char *scratch, nacre_result *result,
+                     struct plan *ret, struct git_guard *guard, struct notes *notes, struct err *e)
 {
     struct plan_request request;
     int r = box_request(arena, &s->box, s->decider.policy, &s->workspace, s->home, o->environment,
                         strength, &request, guard, notes, e);
+    if (r == 0 && result)
+        r = reversal_begin(result, s, &request);
+    else if (r == 0)
+        r = reversal_show(arena, s, &request, e);
     if (r < 0)
         return r;
     request.text = text;
@@ -64,7 +69,7 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
                 const struct setting *setting, struct plan *ret, struct notes *notes, struct err *e)
 {
     struct git_guard guard;
-    return plan_with(n, arena, text, o, setting, PLAN_FULL, NULL, ret, &guard, notes, e);
+    return plan_with(n, arena, text, o, setting, PLAN_FULL, NULL, NULL, ret, &guard, notes, e);
 }
 
 /* --- the result ----------------------------------------------------------------------------- */
@@ -260,7 +265,7 @@ static int run_weaker(nacre_result *r, const nacre_run_options *o, const struct 
     if (failure < 0)
         return failure;
     failure = plan_with(n, &r->arena, r->reading.canonical, o, &weaker, PLAN_LANDLOCK_ONLY, scratch,
-                        &plan, guard, notes, &r->error);
+                        r, &plan, guard, notes, &r->error);
     if (failure == 0) {
         r->strength = "landlock";
         tell_losses(r, n->host.landlock_abi); /* known since the plan was made */
@@ -297,16 +302,31 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     struct notes notes = {.arena = &r->arena};
     struct git_guard guard;
     int failure = plan_with(r->engine, &r->arena, r->reading.canonical, o, setting, PLAN_FULL, NULL,
-                            &plan, &guard, &notes, &r->error);
-    if (failure < 0)
+                            r, &plan, &guard, &notes, &r->error);
+    if (failure < 0) {
+        reversal_give_up(r);
         return failure;
+    }
     for (size_t i = 0; i < notes.count; i++)
         result_warn(r, "%s", notes.items[i]);
     r->strength = "full";
+    if (!o->without_hash && !setting->workspace.in_memory)
+        hashing_begin(r, setting);
     failure = run_plan(r, &plan, o, setting, &run);
+    if (failure == 0 && run.end == RUN_BROKEN && run.outcome.no_layer) {
+        /* Once more, the second way; nothing has run yet. */
+        reversal_give_up(r);
+        r->no_layer = true;
+        notes.count = 0;
+        failure = plan_with(r->engine, &r->arena, r->reading.canonical, o, setting, PLAN_FULL, NULL,
+                            r, &plan, &guard, &notes, &r->error);
+        if (failure == 0)
+            failure = run_plan(r, &plan, o, setting, &run);
+    }
     if (failure == 0 && run.end == RUN_BROKEN && run.outcome.no_namespaces &&
         strcmp(policy->strength, "landlock") == 0) {
         notes.count = 0;
+        reversal_give_up(r);
         failure = run_weaker(r, o, setting, &guard, &notes, &run);
     }
     notes.count = 0;
@@ -319,6 +339,12 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         tell_limit(r, &run, policy, timeout_ms);
         failure = r->error.code;
     }
+    reversal_forbid(r, guard.absent, guard.absent_count);
+    if (failure == 0)
+        reversal_end(r, o, setting);
+    else
+        reversal_give_up(r);
+    hashing_end(r);
     r->duration_ms = run.duration_ms;
     r->usage = run.outcome.usage;
     int collected = collect_output(r, limit);

@@ -9,7 +9,7 @@
 
 enum {
     HANDLE_BYTES_MAX = 1 << 20,
-    RESULT_BYTES_MAX = 32 << 20,
+    RESULT_BYTES_MAX = 1 << 30,
     JUDGEMENT_BYTES_MAX = 1 << 30,
 };
 
@@ -162,7 +162,14 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
         return e.code;
     }
     *r = (nacre_result){
-        .engine = n, .status = NACRE_STATUS_ERROR, .exit_code = 125, .sandbox = SANDBOX_NONE};
+        .engine = n,
+        .status = NACRE_STATUS_ERROR,
+        .exit_code = 125,
+        .sandbox = SANDBOX_NONE,
+        .transaction = TRANSACTION_NONE,
+        .hashing = {.root = -1},
+    };
+    r->conflicts.arena = &r->arena;
     arena_init(&r->arena, &n->allocator, RESULT_BYTES_MAX);
     arena_init(&r->judgement, &n->allocator, JUDGEMENT_BYTES_MAX);
     for (int i = 0; i < RUN_STREAMS; i++) {

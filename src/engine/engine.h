@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/uuid.h"
+#include "changes/transaction.h"
 #include "engine/box.h"
 #include "facts/facts.h"
 #include "nacre.h"
@@ -46,7 +47,8 @@ struct decider {
 /* Everything that a text is judged by, and the plan made from. */
 struct setting {
     struct workspace workspace;
-    const char *home; /* the caller's, canonical; NULL */
+    const char *home;      /* the caller's, canonical; NULL */
+    const char *state_dir; /* where changes are kept; NULL: in the workspace */
     struct box box;
     struct decider decider;
 };
@@ -74,7 +76,24 @@ struct nacre_result {
     struct captured captured[RUN_STREAMS];
     uint64_t duration_ms;
     struct wire_usage usage;
-    const char *strength; /* full, landlock */
+    const char *strength;           /* full, landlock */
+    struct transaction transaction; /* while it runs */
+    struct change_set changes;      /* what it did */
+    bool changes_known;             /* there was a layer, and it was looked at */
+    bool no_layer;                  /* an overlay was tried, and is not to be had */
+    bool reversible;
+    const char *reversible_reason; /* where it is not */
+    struct conflicts conflicts;
+    struct hashing {
+        pthread_t thread;
+        bool started;
+        int root;
+        const char *cache, *exclude; /* NULL: none */
+        struct fs_hash *hash;        /* NULL: there is none */
+        int failure;
+        struct err err;
+    } hashing;
+    char fs_hash_before[SHA256_HEX + 1], fs_hash_after[SHA256_HEX + 1]; /* empty: not known */
     struct {
         const char *name; /* cpu, memory, disk, timeout; NULL: none was passed */
         uint64_t value;
@@ -122,6 +141,35 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
                 struct err *e);
 /* Plans, runs and captures. On failure the result's error says why and its status stays. */
 int contain_text(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+
+/*
+ * reversal.c: before a run, layers for what it may write to, put into the request; after it, what
+ * became of them, put into the result. A run that cannot be taken back is refused, unless the
+ * policy accepts that.
+ */
+int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_request *request);
+/* The same for a plan that is only shown: nothing is made, and the run has no id yet. */
+int reversal_show(struct arena *arena, const struct setting *setting, struct plan_request *request,
+                  struct err *e);
+void reversal_end(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+/* What must not come of it: taken out of the layers, with a warning. */
+void reversal_forbid(nacre_result *r, const char *const *paths, size_t count);
+void reversal_give_up(nacre_result *r); /* nothing of it ran */
+
+/* hashing.c: begins with the run; `before` waits, `after` takes the committed changes in. */
+void hashing_begin(nacre_result *r, const struct setting *setting);
+void hashing_before(nacre_result *r);
+void hashing_after(nacre_result *r);
+void hashing_end(nacre_result *r);
+
+/* changes_json.c */
+void changes_write_json(const struct change_set *set, struct json *j);
+void conflicts_write_json(const struct conflicts *conflicts, struct json *j);
+/* A name that is not UTF-8 is written so that it can be had back. */
+void changes_write_name(struct json *j, const char *name);
+/* A path of a change as it is shown: relative to the workspace, absolute in other roots. */
+const char *changes_show_path(const struct change_set *set, uint32_t root, const char *path,
+                              struct arena *arena);
 
 /* scratch.c: landlock strength has no tmpfs; a private directory of the host takes its place. */
 int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **ret, struct err *e);

@@ -261,3 +261,48 @@ const char *git_config_path(struct arena *arena, const struct git_config *c, con
         return path[1] == '/' && home ? arena_format(arena, "%s%s", home, path + 1) : NULL;
     return arena_format(arena, "%s/%s", base, path);
 }
+
+/* Keys that `git init` and `git clone` write; any other may name a program. */
+bool git_config_is_plain(struct arena *arena, int fd)
+{
+    static const struct {
+        const char *section, *key;
+        bool subsection;
+    } plain[] = {
+        {"core", "repositoryformatversion", false},
+        {"core", "filemode", false},
+        {"core", "bare", false},
+        {"core", "logallrefupdates", false},
+        {"core", "ignorecase", false},
+        {"core", "precomposeunicode", false},
+        {"core", "symlinks", false},
+        {"user", "name", false},
+        {"user", "email", false},
+        {"init", "defaultbranch", false},
+        {"extensions", "objectformat", false},
+        {"extensions", "refstorage", false},
+        {"remote", "url", true},
+        {"remote", "fetch", true},
+        {"branch", "remote", true},
+        {"branch", "merge", true},
+    };
+    char text[16384];
+    ssize_t n = read(fd, text, sizeof(text));
+    if (n < 0 || n == (ssize_t)sizeof(text))
+        return false;
+    struct git_config c;
+    git_config_init(&c, arena, text, (size_t)n);
+    bool is_plain = true;
+    while (is_plain && git_config_next(&c)) {
+        bool found = false;
+        for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+            found |= plain[i].subsection == c.has_subsection &&
+                     strcmp(c.section, plain[i].section) == 0 && strcmp(c.key, plain[i].key) == 0;
+        /* Some addresses of remotes are programs. */
+        is_plain = found && !(strcmp(c.key, "url") == 0 && strstr(c.value.data, "::"));
+    }
+    /* What git would refuse to read, and what follows it, is not known. */
+    is_plain = is_plain && c.next == c.end;
+    git_config_release(&c);
+    return is_plain;
+}

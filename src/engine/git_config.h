@@ -53,6 +53,9 @@ int git_config_next(struct git_config *c);
 bool git_config_is(const struct git_config *c, const char *section, const char *key);
 bool git_config_is_of_some(const struct git_config *c, const char *section, const char *key);
 
+/* Whether a configuration, by descriptor, has nothing in it that makes git run a program. */
+bool git_config_is_plain(struct arena *arena, int fd);
+
 /* The value as a path: below `base` where it is relative, with ~/ below home, which may be NULL. */
 const char *git_config_path(struct arena *arena, const struct git_config *c, const char *base,
                             const char *home);

@@ -62,6 +62,11 @@ int nacre_result_truncated(const nacre_result *r, nacre_stream stream)
     return stream_of(r, stream)->truncated;
 }
 
+int nacre_result_ran(const nacre_result *r)
+{
+    return r->ran;
+}
+
 const char *nacre_result_error(const nacre_result *r)
 {
     return r->error.message;
@@ -146,6 +151,28 @@ int nacre_result_write_json(const nacre_result *r,
         json_object_end(j);
         json_key(j, "strength");
         json_text(j, r->strength);
+        if (r->changes_known) {
+            json_key(j, "changes");
+            changes_write_json(&r->changes, j);
+        }
+        static const char *const hashes[] = {"fs_hash_before", "fs_hash_after"};
+        const char *const values[] = {r->fs_hash_before, r->fs_hash_after};
+        for (size_t i = 0; i < 2; i++) {
+            if (!values[i][0])
+                continue;
+            json_key(j, hashes[i]);
+            json_text(j, values[i]);
+        }
+        if (r->conflicts.count) {
+            json_key(j, "conflicts");
+            conflicts_write_json(&r->conflicts, j);
+        }
+        json_key(j, "reversible");
+        json_bool(j, r->reversible);
+        if (r->reversible_reason) {
+            json_key(j, "reversible_reason");
+            json_text(j, r->reversible_reason);
+        }
     }
     if (r->limit.name) {
         json_key(j, "limit");

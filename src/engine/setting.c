@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/engine.h"
 
@@ -41,6 +42,23 @@ static const char *canonical_home(struct arena *arena, const char *home)
     const char *copy = arena_copy(arena, real ? real : home, strlen(real ? real : home));
     free(real);
     return copy;
+}
+
+/* $XDG_STATE_HOME/nacre, else ~/.local/state/nacre; relative values count as none, as XDG has it.
+ */
+static const char *state_of(struct arena *arena, const nacre_run_options *o, const char *home)
+{
+    if (o->state_dir)
+        return arena_copy(arena, o->state_dir, strlen(o->state_dir));
+    const char *state = o->environment ? box_variable(o->environment, "XDG_STATE_HOME")
+                                       : secure_getenv("XDG_STATE_HOME");
+    bool named = state && state[0] == '/';
+    struct stat st;
+    /* A home that is not there is not made. */
+    if (!named && (!home || stat(home, &st) < 0 || !S_ISDIR(st.st_mode)))
+        return NULL;
+    return named ? arena_format(arena, "%s/nacre", state)
+                 : arena_format(arena, "%s/.local/state/nacre", home);
 }
 
 static const char *home_of(const nacre_run_options *o)
@@ -109,6 +127,7 @@ int engine_open_setting(struct arena *arena, const nacre_run_options *o, struct 
     if (r < 0 || !policy)
         return r < 0 ? r : -EINVAL;
     s.home = canonical_home(arena, home);
+    s.state_dir = state_of(arena, o, s.home);
     r = box_look(arena, policy, &s.workspace, s.home, o->environment, &s.box, e);
     if (r == 0)
         r = engine_decider(arena, policy, &s.workspace, s.home, &s.box, &s.decider, e);

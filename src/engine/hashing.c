@@ -1,0 +1,110 @@
+/*
+ * The fs_hash of the workspace before and after a run; see engine.h. What is real does not change
+ * while a run lasts, so the walk that finds edits from outside is made meanwhile, by a thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "changes/fs_hash.h"
+#include "engine/engine.h"
+
+static void *walk(void *user)
+{
+    struct hashing *h = user;
+    const char *const exclude[] = {h->exclude, NULL};
+    const struct fs_hash_options options = {
+        .root_fd = h->root,
+        .cache_path = h->cache,
+        .exclude = h->exclude ? exclude : NULL,
+        .mark_unreadable = true,
+        .allocator = &allocator_libc,
+    };
+    h->failure = fs_hash_open(&options, &h->hash, &h->err);
+    return NULL;
+}
+
+void hashing_begin(nacre_result *r, const struct setting *setting)
+{
+    struct hashing *h = &r->hashing;
+    const char *root = setting->workspace.root;
+    struct store store;
+    h->root = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (h->root < 0)
+        return;
+    /* Without a store, in a workspace that is only read, everything is read each time. */
+    if (!setting->decider.policy->workspace_read_only && setting->state_dir &&
+        store_open(&r->arena, setting->state_dir, root, &store, NULL) == 0) {
+        h->cache = arena_format(&r->arena, "%s/fs-hash", store.path);
+        if (path_is_below(store.path, root) && strlen(store.path) > strlen(root))
+            h->exclude = store.path + strlen(root) + 1;
+        store_close(&store);
+    }
+    h->started = pthread_create(&h->thread, NULL, walk, h) == 0;
+}
+
+/* Waits for the walk. */
+static void finish_walk(nacre_result *r)
+{
+    struct hashing *h = &r->hashing;
+    if (h->started)
+        pthread_join(h->thread, NULL);
+    h->started = false;
+}
+
+void hashing_before(nacre_result *r)
+{
+    struct hashing *h = &r->hashing;
+    bool began = h->started;
+    finish_walk(r);
+    if (h->hash) {
+        fs_hash_root(h->hash, r->fs_hash_before);
+        memcpy(r->fs_hash_after, r->fs_hash_before, sizeof(r->fs_hash_after));
+    } else if (began) {
+        result_warn(r, "the workspace has no fs_hash: %s", h->err.message);
+    }
+}
+
+/* Only what counts: of a directory that stays, its mode. */
+static bool is_hashed(const struct step *step)
+{
+    return step->root == 0 && (step->kind != STEP_META || step->before.mode != step->after.mode);
+}
+
+void hashing_after(nacre_result *r)
+{
+    struct hashing *h = &r->hashing;
+    const struct change_set *set = &r->changes;
+    if (!h->hash)
+        return;
+    const char **paths = arena_alloc_array(&r->arena, set->step_count + 1, sizeof(*paths));
+    size_t *lengths = arena_alloc_array(&r->arena, set->step_count + 1, sizeof(*lengths));
+    size_t count = 0;
+    for (size_t i = 0; paths && lengths && i < set->step_count; i++) {
+        if (!is_hashed(&set->steps[i]))
+            continue;
+        paths[count] = strcmp(set->steps[i].path, ".") == 0 ? "" : set->steps[i].path;
+        lengths[count] = strlen(paths[count]);
+        count++;
+    }
+    struct err e;
+    if (!paths || !lengths || fs_hash_update(h->hash, paths, lengths, count, &e) < 0) {
+        r->fs_hash_after[0] = '\0';
+        result_warn(r, "the workspace has no fs_hash: %s", paths ? e.message : "out of memory");
+        return;
+    }
+    fs_hash_root(h->hash, r->fs_hash_after);
+    if (h->cache)
+        fs_hash_save(h->hash, NULL);
+}
+
+void hashing_end(nacre_result *r)
+{
+    finish_walk(r);
+    if (r->hashing.hash)
+        fs_hash_close(r->hashing.hash);
+    r->hashing.hash = NULL;
+    fd_close(&r->hashing.root);
+}

@@ -1,0 +1,387 @@
+/* Each run as a transaction on what it may write to; see engine.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "changes/beneath.h"
+#include "engine/engine.h"
+#include "engine/git_config.h"
+#include "policy/effects.h"
+
+enum { ROOTS_MAX = 64 };
+
+/* --- before the run -------------------------------------------------------------------------- */
+
+/* Nothing to undo is kept of it, and the result says so. */
+static int without(nacre_result *r, const struct policy *policy, const char *why, bool accepted)
+{
+    r->reversible = false;
+    r->reversible_reason = arena_copy(&r->arena, why, strlen(why));
+    if (accepted || policy->accept_irreversible) {
+        result_warn(r, "what this changes cannot be undone: %s", why);
+        return 0;
+    }
+    return err_set(&r->error, -ENOTSUP,
+                   "what this changes could not be undone: %s; a policy can accept that "
+                   "(accept_irreversible: true)",
+                   why);
+}
+
+static bool is_shown(const struct plan_request *request, const char *path)
+{
+    bool shown = path_is_below(path, request->workspace.path);
+    for (size_t k = 0; k < request->write.count; k++)
+        shown |= path_is_below(path, request->write.items[k].path);
+    for (size_t k = 0; k < request->read.count; k++)
+        shown |= path_is_below(path, request->read.items[k].path);
+    return shown;
+}
+
+/* As the places of a request are: a home may be reached by a link. NULL: it is not there. */
+static const char *canonical(nacre_result *r, const char *path)
+{
+    char real[PATH_MAX];
+    return path && realpath(path, real) ? arena_copy(&r->arena, real, strlen(real)) : NULL;
+}
+
+/* The store lies where nobody inside is to see it. */
+static int hide_store(nacre_result *r, struct plan_request *request)
+{
+    const struct change_set *set = &r->transaction.journal.set;
+    const char **hide =
+        arena_alloc_array(&r->arena, request->hide.count + set->root_count + 2, sizeof(*hide));
+    size_t count = request->hide.count;
+    /* With it the stores of other workspaces, and the links by which runs are found. */
+    const char *state = canonical(r, r->transaction.store.state);
+    if (!hide)
+        return -ENOMEM;
+    if (count)
+        memcpy(hide, request->hide.items, count * sizeof(*hide));
+    if (state && is_shown(request, state))
+        hide[count++] = state;
+    for (size_t i = 0; i < set->root_count; i++) {
+        const char *place = store_of_layer(&r->arena, set->roots[i].layer);
+        const char *store = place ? canonical(r, place) : NULL;
+        if (store && !(state && path_is_below(store, state)) && is_shown(request, store))
+            hide[count++] = store;
+    }
+    request->hide = (struct plan_texts){hide, count};
+    return r->arena.failed ? -ENOMEM : 0;
+}
+
+/* The layer of a place: over it, or, where it is a copy, in its stead. */
+static int use_layer(nacre_result *r, const struct change_root *root, struct plan_place *place)
+{
+    if (!root->copied_ns) {
+        place->layer = root->layer;
+        return 0;
+    }
+    struct stat st;
+    place->source = arena_format(&r->arena, "%s/upper", root->layer);
+    if (!place->source || lstat(place->source, &st) < 0)
+        return err_errno(&r->error, place->source ? -errno : -ENOMEM, "cannot use '%s'",
+                         root->layer);
+    place->device = st.st_dev;
+    place->inode = st.st_ino;
+    return 0;
+}
+
+/* Gives the request its layers: the workspace's first, then those of paths that are listed. */
+static int use_layers(nacre_result *r, struct plan_request *request)
+{
+    const struct change_set *set = &r->transaction.journal.set;
+    int failure = 0;
+    if (!request->workspace_read_only)
+        failure = use_layer(r, &set->roots[0], &request->workspace);
+    struct plan_place *write =
+        arena_alloc_array(&r->arena, request->write.count + 1, sizeof(*write));
+    if (!write)
+        return -ENOMEM;
+    if (request->write.count)
+        memcpy(write, request->write.items, request->write.count * sizeof(*write));
+    for (size_t i = 0; failure == 0 && i < request->write.count; i++) {
+        for (size_t k = 0; failure == 0 && k < set->root_count; k++) {
+            if (!write[i].target && strcmp(write[i].path, set->roots[k].path) == 0)
+                failure = use_layer(r, &set->roots[k], &write[i]);
+        }
+    }
+    request->write.items = write;
+    return failure < 0 ? failure : hide_store(r, request);
+}
+
+/* Who has a name inside: the caller; started by root, the owner of what is shown. */
+static struct transaction_root root_for(const nacre_result *r, const struct plan_place *place)
+{
+    struct transaction_root root = {.path = place->path,
+                                    .device = place->device,
+                                    .inode = place->inode,
+                                    .uid = geteuid(),
+                                    .gid = getegid(),
+                                    .copy = r->no_layer};
+    struct stat st;
+    if (geteuid() == 0 && lstat(place->path, &st) == 0) {
+        root.uid = st.st_uid;
+        root.gid = st.st_gid;
+    }
+    return root;
+}
+
+int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_request *request)
+{
+    const struct policy *policy = setting->decider.policy;
+    const struct workspace *w = &setting->workspace;
+    r->reversible = true;
+    if (request->strength != PLAN_FULL)
+        return without(r, policy, "landlock strength has no layer for it", true);
+    if (w->in_memory) {
+        r->reversible = false;
+        r->reversible_reason = "the workspace is in memory";
+        return 0;
+    }
+    struct transaction_root roots[ROOTS_MAX];
+    size_t count = 0;
+    if (!request->workspace_read_only)
+        roots[count++] = root_for(r, &request->workspace);
+    for (size_t i = 0; i < request->write.count; i++) {
+        const struct plan_place *place = &request->write.items[i];
+        struct stat st;
+        if (place->target || path_is_below(place->path, w->root))
+            continue;
+        /* A single file has no directory of its own to lay a layer over. */
+        if (lstat(place->path, &st) < 0 || !S_ISDIR(st.st_mode) || count == ROOTS_MAX) {
+            without(r, policy, "a listed path is a single file, which cannot have a layer", true);
+            continue;
+        }
+        roots[count++] = root_for(r, place);
+    }
+    if (!count)
+        return 0; /* nothing is written */
+    int failure = transaction_begin(&r->arena, setting->state_dir, r->correlation_id, roots, count,
+                                    &r->transaction, &r->error);
+    if (failure < 0 && policy->accept_irreversible) {
+        struct err why = r->error;
+        r->error = (struct err){0};
+        return without(r, policy, why.message, true);
+    }
+    if (failure == 0 && !setting->state_dir) {
+        r->reversible = false;
+        r->reversible_reason = "there is no state directory in which changes could be kept";
+    }
+    if (failure == 0)
+        failure = use_layers(r, request);
+    return failure;
+}
+
+int reversal_show(struct arena *arena, const struct setting *setting, struct plan_request *request,
+                  struct err *e)
+{
+    if (setting->workspace.in_memory || request->workspace_read_only)
+        return 0;
+    const char *store = store_place(arena, setting->state_dir, setting->workspace.root);
+    request->workspace.layer = store ? arena_format(arena, "%s/runs/ID/layer0", store) : NULL;
+    return request->workspace.layer ? 0 : err_set(e, -ENOMEM, "out of memory");
+}
+
+void reversal_give_up(nacre_result *r)
+{
+    if (r->transaction.dir < 0)
+        return;
+    struct err ignored;
+    transaction_discard(&r->transaction, &ignored);
+    transaction_close(&r->transaction);
+}
+
+/* --- after it -------------------------------------------------------------------------------- */
+
+/* What a link that is new says; NULL for what is none. */
+static const char *read_target(nacre_result *r, const struct change *c)
+{
+    const struct change_set *set = &r->changes;
+    const char *slot = S_ISLNK(c->after.mode) ? change_slot(set, c, &r->arena) : NULL;
+    if (!slot)
+        return NULL;
+    FD_CLEANUP int layer =
+        open(set->roots[c->root].layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct beneath b = BENEATH_AT(layer);
+    char target[PATH_MAX];
+    int parent;
+    const char *name;
+    ssize_t n = layer < 0 || beneath_parent(&b, slot, &parent, &name) < 0
+                    ? -1
+                    : readlinkat(parent, name, target, sizeof(target));
+    beneath_release(&b);
+    return n <= 0 ? "" : arena_copy(&r->arena, target, (size_t)n);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* A repository that was just made: samples of hooks, and settings that name no program. */
+static bool is_harmless(nacre_result *r, const struct change *c)
+{
+    if (c->kind == CHANGE_CREATED &&
+        ((strstr(c->path, ".git/hooks/") && ends_with(c->path, ".sample")) ||
+         (ends_with(c->path, ".git/hooks") && S_ISDIR(c->after.mode))))
+        return true;
+    if (c->kind != CHANGE_CREATED || !ends_with(c->path, ".git/config"))
+        return false;
+    const struct change_set *set = &r->changes;
+    const char *slot = change_slot(set, c, &r->arena);
+    FD_CLEANUP int layer =
+        open(set->roots[c->root].layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    FD_CLEANUP int fd = !slot || layer < 0 ? -1 : beneath_open_file(layer, slot);
+    return fd >= 0 && git_config_is_plain(&r->arena, fd);
+}
+
+/* The verdict on what it did. False: it is not to be real. */
+static bool judge_effects(nacre_result *r, const struct setting *setting)
+{
+    const struct change_set *set = &r->changes;
+    struct policy_effect *effects =
+        arena_alloc_array(&r->arena, set->change_count + 1, sizeof(*effects));
+    size_t count = 0;
+    for (size_t i = 0; effects && i < set->change_count; i++) {
+        const struct change *c = &set->changes[i];
+        if (c->kind == CHANGE_KEPT || c->to)
+            continue;
+        effects[count++] = (struct policy_effect){
+            .kind = c->kind == CHANGE_DELETED   ? EFFECT_DELETED
+                    : c->kind == CHANGE_CREATED ? EFFECT_CREATED
+                                                : EFFECT_MODIFIED,
+            .path = arena_format(&r->arena, "%s/%s", set->roots[c->root].path, c->path),
+            .root = set->roots[c->root].path,
+            .bytes = c->kind == CHANGE_CREATED || c->kind == CHANGE_MODIFIED ? c->after.size : 0,
+            .target = read_target(r, c),
+            .is_directory = S_ISDIR(c->kind == CHANGE_DELETED ? c->before.mode : c->after.mode),
+            .harmless = is_harmless(r, c),
+        };
+    }
+    struct policy_effect_verdict verdict;
+    if (r->arena.failed ||
+        policy_judge_effects(&r->arena, setting->decider.policy, setting->workspace.root,
+                             setting->home, effects, count, &verdict) < 0) {
+        err_set(&r->error, -ENOMEM, "out of memory for the verdict on the changes");
+        r->status = NACRE_STATUS_ERROR;
+        r->exit_code = 125;
+        return false;
+    }
+    for (size_t i = 0; i < verdict.review_count; i++)
+        result_warn(r, "%s", verdict.review[i]);
+    if (verdict.decision == DECISION_ALLOW)
+        return true;
+    for (size_t i = 0; i < verdict.count; i++)
+        result_warn(r, "%s%s%s", verdict.reasons[i].path ? verdict.reasons[i].path : "",
+                    verdict.reasons[i].path ? ": " : "", verdict.reasons[i].reason);
+    const struct policy_effect_reason *first = &verdict.reasons[0];
+    r->rule = first->rule;
+    if (verdict.decision == DECISION_DENY) {
+        r->status = NACRE_STATUS_DENIED;
+        err_set(&r->error, -EPERM, "the changes were thrown away: %s", first->reason);
+    } else {
+        r->status = NACRE_STATUS_NEEDS_CONFIRMATION;
+        err_set(&r->error, -EPERM, "the changes are held: %s (`nacre diff %.8s` shows them)",
+                first->reason, r->correlation_id);
+    }
+    return false;
+}
+
+void reversal_forbid(nacre_result *r, const char *const *paths, size_t count)
+{
+    const struct change_set *set = &r->transaction.journal.set;
+    for (size_t i = 0; r->transaction.dir >= 0 && i < count; i++) {
+        for (size_t k = 0; k < set->root_count; k++) {
+            size_t len = strlen(set->roots[k].path);
+            if (!path_is_below(paths[i], set->roots[k].path) || !paths[i][len])
+                continue;
+            const char *path = arena_format(&r->arena, "upper/%s", paths[i] + len + 1);
+            FD_CLEANUP int layer =
+                open(set->roots[k].layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            struct beneath b = BENEATH_AT(layer);
+            int parent;
+            const char *name;
+            if (path && layer >= 0 && beneath_parent(&b, path, &parent, &name) == 0 &&
+                unlinkat(parent, name, 0) == 0)
+                result_warn(r,
+                            "'%s' was made, which would let git run programs of the inside's: "
+                            "removed",
+                            paths[i]);
+            beneath_release(&b);
+        }
+    }
+}
+
+static void fail(nacre_result *r)
+{
+    r->status = NACRE_STATUS_ERROR;
+    r->exit_code = 125;
+}
+
+static void hold(nacre_result *r)
+{
+    struct err e = {0};
+    if (transaction_hold(&r->transaction, &e) < 0) {
+        r->error = e;
+        fail(r);
+    }
+}
+
+void reversal_end(nacre_result *r, const nacre_run_options *o, const struct setting *setting)
+{
+    struct transaction *t = &r->transaction;
+    hashing_before(r);
+    if (t->dir < 0)
+        return;
+    int failure = transaction_scan(t, &r->conflicts, &r->error);
+    r->changes = t->journal.set;
+    for (size_t i = 0; i < r->changes.notes.count; i++)
+        result_warn(r, "%s", r->changes.notes.items[i]);
+    if (failure < 0) {
+        err_context(&r->error, failure, "the changes were thrown away");
+        fail(r);
+        reversal_give_up(r);
+        return;
+    }
+    r->changes_known = true;
+    if (!r->changes.step_count && !r->conflicts.count) {
+        reversal_give_up(r);
+        return;
+    }
+    bool allowed = o->unjudged || judge_effects(r, setting);
+    if (r->status == NACRE_STATUS_DENIED || (!allowed && r->status == NACRE_STATUS_ERROR)) {
+        reversal_give_up(r);
+        return;
+    }
+    if (!allowed || o->stage) {
+        if (o->stage && allowed)
+            result_warn(r,
+                        "the changes are staged: `nacre commit %.8s` makes them real, `nacre "
+                        "discard %.8s` throws them away",
+                        r->correlation_id, r->correlation_id);
+        hold(r);
+    } else {
+        failure = transaction_commit(t, &r->conflicts, &r->error);
+        if (failure == -EBUSY) {
+            r->status = NACRE_STATUS_NEEDS_CONFIRMATION;
+            err_context(&r->error, failure, "the changes are held");
+        } else if (failure < 0) {
+            if (t->journal.state == JOURNAL_HELD)
+                err_context(&r->error, failure,
+                            "the changes are held, and nothing of them is real");
+            fail(r);
+        } else {
+            hashing_after(r);
+        }
+        for (size_t i = r->changes.notes.count; i < t->journal.set.notes.count; i++)
+            result_warn(r, "%s", t->journal.set.notes.items[i]);
+    }
+    transaction_close(t);
+}
