@@ -19,6 +19,7 @@ enum {
     EXIT_WRONG_CALL = 2,
     EXIT_CONFIRM = 3, /* `test` */
     EXIT_BROKEN = 125,
+    EXIT_REFUSED = 126, /* denied, or needs a confirmation that nobody gave */
 };
 
 /* False only in the program with which the tests try the walls alone; main.c sets it. */

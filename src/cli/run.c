@@ -19,7 +19,7 @@ struct run_command_options {
     struct policy_call_options call;
     uint64_t timeout_ms;
     const char *keep;
-    bool json;
+    bool json, stage;
     const char *format;
 };
 
@@ -38,6 +38,10 @@ static const struct option run_command_options[] = {
      .choices = "head|tail|both",
      .help = "which part of an output past its limit is kept (default both)",
      .offset = offsetof(struct run_command_options, keep)},
+    {.name = "stage",
+     .kind = OPTION_FLAG,
+     .help = "hold what the command changes until `nacre commit`",
+     .offset = offsetof(struct run_command_options, stage)},
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print the whole result as one line of JSON",
@@ -161,14 +165,23 @@ static int finish_json(const nacre_result *r, int status)
     return cli_finish(status, EXIT_BROKEN);
 }
 
-/* Why it does not run, with the place in the text. */
+/* A run whose changes are held, or were thrown away, keeps its own exit code in the result. */
+static int exit_status(const nacre_result *r)
+{
+    nacre_status status = nacre_result_status(r);
+    bool refused = status == NACRE_STATUS_DENIED || status == NACRE_STATUS_NEEDS_CONFIRMATION;
+    return refused ? EXIT_REFUSED : nacre_result_exit_code(r);
+}
+
+/* Why it does not run, with the place in the text; or why nothing came of it. */
 static void show_refusal(const struct run_command_options *wanted, const nacre_result *r,
                          const char *text, size_t len)
 {
     nacre_status status = nacre_result_status(r);
     bool asks = status == NACRE_STATUS_NEEDS_CONFIRMATION;
-    cli_complain("%s%s", status == NACRE_STATUS_DENIED ? "refused: " : "", nacre_result_error(r));
-    if (status == NACRE_STATUS_DENIED || asks)
+    cli_complain("%s%s", status == NACRE_STATUS_DENIED && !nacre_result_ran(r) ? "refused: " : "",
+                 nacre_result_error(r));
+    if ((status == NACRE_STATUS_DENIED || asks) && !nacre_result_ran(r))
         confirm_show(&wanted->place, &wanted->policy, &wanted->call, text, len);
 }
 
@@ -192,7 +205,7 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
         cli_complain("run: %s", error.message);
         return EXIT_BROKEN;
     }
-    int status = signal_seen ? 128 + signal_seen : nacre_result_exit_code(r);
+    int status = signal_seen ? 128 + signal_seen : exit_status(r);
     if (nacre_result_error(r)[0] && live.asked)
         cli_complain("not confirmed, and not run");
     else if (nacre_result_error(r)[0] && !json)
@@ -212,6 +225,8 @@ static int run_run(const void *options, const struct options_parsed *words)
     nacre_run_options o = place_run_options(&wanted->place);
     o.timeout_ms = wanted->timeout_ms;
     o.keep = keep_named(wanted->keep);
+    o.stage = wanted->stage;
+    o.without_hash = !json; /* nobody would see it */
     /* Asked before the command runs: what it prints would be lost. */
     int closed = cli_finish(0, EXIT_BROKEN);
     if (closed)
