@@ -71,7 +71,8 @@ check 'in the JSON, too' jq -e '.warnings | any(test("nowhere"))' "$scratch/out"
 echo old > out/file
 config "paths: {write: [$here/out, $here/single]}"
 with "cat $here/out/file; echo new > $here/out/file; mkdir -p $here/out/dir; echo more >> $here/single; stat -c %U $here/out/file; ls -A $here"
-prints 'paths.write: a directory and a file can be changed' $'old\nagent\nhome\nout\nsingle\nws'
+is 'paths.write: a directory and a file can be changed' "$out" $'old\nagent\nhome\nout\nsingle\nws'
+like 'of which the file is written to at once, as is told' "$err" 'nacre: warning: *cannot be undone: *single file*'
 is_file 'and are' out/file $'new\n'
 is_file 'the file, too' single $'single\nmore\n'
 is 'what is made belongs to the owner' "$(stat -c %u:%g out/dir)" "$(stat -c %u:%g out)"

@@ -39,14 +39,15 @@ if [ "$(id -u)" = 0 ]; then
     is 'nor its mode' "$(stat -c %a out/file)" 600
 fi
 # A directory of the workspace that is swapped for a link while the command runs.
-mkdir ws/swap
+# The sign comes from a path that is only shown: what is written to the workspace is real at the end alone.
+mkdir ws/swap sign
 tag=$(unique)
-"$NACRE" run -w ws "cd swap; touch ../up; until [ -e ../go ]; do sleep 0.05; done; cat ../swap/file; cat file; echo harm > ../swap/file; echo looked $tag" > "$scratch/out" 2>&1 &
+"$NACRE" run -w ws --read-path "$here/sign" "cd swap; echo up; until [ -e $here/sign/go ]; do sleep 0.05; done; cat ../swap/file; cat file; echo harm > ../swap/file; echo looked $tag" > "$scratch/out" 2>&1 &
 pid=$!
-wait_until 10 test -e ws/up
+wait_until 10 grep -qs up "$scratch/out"
 rmdir ws/swap
 ln -s "$here/out" ws/swap
-touch ws/go
+touch sign/go
 wait "$pid"
 like 'control: the command looked through the swapped link' "$(cat "$scratch/out")" "*looked $tag*"
 unlike 'it showed nothing' "$(cat "$scratch/out")" "*$secret*"

@@ -22,23 +22,25 @@ touch control/go
 wait "$pid"
 like 'control: on the host it does' "$(cat "$scratch/control")" "*$secret*"
 
-# The name of the sign is absolute, since it must be found from wherever the process is.
-"$NACRE" run -w ws "./attack_files hold room '$PWD/ws/go' ../secret; cd room/deep 2>/dev/null; true" > "$scratch/out" 2>&1 &
+# The name of the sign is absolute, since it must be found from wherever the process is; and it lies in a path that
+# is only shown, since what is written to the workspace is real at the end alone.
+mkdir sign
+"$NACRE" run -w ws --read-path "$PWD/sign" "./attack_files hold room '$PWD/sign/go' ../secret; cd room/deep 2>/dev/null; true" > "$scratch/out" 2>&1 &
 pid=$!
 wait_until 10 grep -qs up "$scratch/out"
 mv ws/room out/room
-touch ws/go
+touch sign/go
 wait "$pid"
 like 'control: it sat there and looked' "$(cat "$scratch/out")" '*up*done*'
 unlike 'inside it does not' "$(cat "$scratch/out")" "*$secret*"
 
 # The shell itself, two levels down, and with what it writes.
 mkdir -p ws/again/deep
-"$NACRE" run -w ws "cd again/deep; touch '$PWD/ws/up'; until [ -e '$PWD/ws/go2' ]; do sleep 0.05; done; cat ../../secret ../secret; echo harm > ../../new; echo harm > ../new; mkdir ../../dir; cd ..; cd ..; cat secret; pwd -P; echo looked" > "$scratch/out" 2>&1 &
+"$NACRE" run -w ws --read-path "$PWD/sign" "cd again/deep; echo up; until [ -e '$PWD/sign/go2' ]; do sleep 0.05; done; cat ../../secret ../secret; echo harm > ../../new; echo harm > ../new; mkdir ../../dir; cd ..; cd ..; cat secret; pwd -P; echo looked" > "$scratch/out" 2>&1 &
 pid=$!
-wait_until 10 test -e ws/up
+wait_until 10 grep -qs up "$scratch/out"
 mv ws/again out/again
-touch ws/go2
+touch sign/go2
 wait "$pid"
 like 'control: the shell looked' "$(cat "$scratch/out")" '*looked*'
 unlike 'nor from two levels down' "$(cat "$scratch/out")" "*$secret*"

@@ -19,9 +19,9 @@ unlike 'which is not the host'"'"'s' "$out" '*boot*'
 # Two runs at the same time: neither sees the other, nor its scratch.
 mkdir one two
 tag=$(unique)
-"$NACRE" run -w one "echo $secret > /tmp/x; echo $secret > /dev/shm/x; echo $secret > x; echo $secret > ~/x; touch up; sleep 6 $tag" 2> /dev/null &
+"$NACRE" run -w one "echo $secret > /tmp/x; echo $secret > /dev/shm/x; echo $secret > x; echo $secret > ~/x; echo up; sleep 6 $tag" > "$scratch/one" 2> /dev/null &
 pid=$!
-check 'control: the other run is up' wait_until 10 test -e one/up
+check 'control: the other run is up' wait_until 10 grep -qs up "$scratch/one"
 nacre run -w two "cat /tmp/x /dev/shm/x ../one/x ~/x $here/one/x; ls /proc; cat /proc/[0-9]*/cmdline /proc/[0-9]*/root/tmp/x | tr '\0' ' '; echo looked"
 like 'control: the second run looked' "$out" '*looked*'
 unlike 'another run'"'"'s files are not there' "$out$err" "*$secret*"
