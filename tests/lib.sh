@@ -15,6 +15,8 @@ test_count=0
 test_failed=0
 scratch=$(mktemp -d /tmp/nacre-test.XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+# What is kept of changes goes with the test.
+export XDG_STATE_HOME=$scratch/state
 # In `echo x | { nacre run …; check …; }` the checks count too.
 shopt -s lastpipe
 

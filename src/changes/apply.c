@@ -71,7 +71,7 @@ static void open_up(int dir, struct opened *ret)
     struct stat st;
     ret->mode = 0;
     snprintf(ret->path, sizeof(ret->path), "/proc/self/fd/%d", dir);
-    if (fstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0300) != 0300 &&
+    if (fstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700 &&
         st.st_uid == geteuid() && chmod(ret->path, (st.st_mode & 07777) | 0700) == 0)
         ret->mode = st.st_mode;
 }
@@ -81,9 +81,7 @@ static int close_again(const struct opened *o)
     return o->mode && chmod(o->path, o->mode & 07777) < 0 ? -errno : 0;
 }
 
-/* Moves one object; a directory must be writable to its owner for that, as must both its parents.
- */
-static int move(int from, const char *from_name, int to, const char *to_name, unsigned flags)
+int changes_move(int from, const char *from_name, int to, const char *to_name, unsigned flags)
 {
     if (renameat2(from, from_name, to, to_name, flags) == 0)
         return 0;
@@ -127,14 +125,21 @@ static int strip_tree(int layer, const char *path, struct arena *arena)
     int r = attributes_strip(name);
     if (r < 0 || !S_ISDIR(st.st_mode))
         return r;
+    FD_CLEANUP int own =
+        openat(parent, slash ? slash + 1 : path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (own < 0)
+        return -errno;
     fd_close(&parent);
+    struct opened opened;
     struct listing inner;
+    open_up(own, &opened);
     r = listing_read(arena, layer, path, true, &inner);
     for (size_t i = 0; r == 0 && i < inner.count; i++) {
         const char *below = listing_join(arena, path, inner.items[i].name);
         r = below ? strip_tree(layer, below, arena) : -ENOMEM;
     }
-    return r;
+    int closed = close_again(&opened);
+    return r < 0 ? r : closed;
 }
 
 /* A layer that was never committed has the overlay's notes on it. */
@@ -224,9 +229,9 @@ static int do_move(struct place *p, const struct step *step, bool forward)
     if (forward && wanted && (r = strip(p, step)) < 0)
         return r;
     if (!here)
-        return move(layer, slot, root, name, RENAME_NOREPLACE);
-    return wanted ? move(layer, slot, root, name, RENAME_EXCHANGE)
-                  : move(root, name, layer, slot, RENAME_NOREPLACE);
+        return changes_move(layer, slot, root, name, RENAME_NOREPLACE);
+    return wanted ? changes_move(layer, slot, root, name, RENAME_EXCHANGE)
+                  : changes_move(root, name, layer, slot, RENAME_NOREPLACE);
 }
 
 /* Moves first; what they did to times of directories is set right at the end. */

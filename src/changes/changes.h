@@ -189,6 +189,9 @@ int journal_read(int dir, struct arena *arena, struct journal *ret, struct err *
 int changes_check(struct change_set *set, bool forward, struct conflicts *conflicts, struct err *e);
 /* Does all steps, those done already are passed over. On failure some are done. */
 int changes_apply(const struct change_set *set, bool forward, struct err *e);
+/* Moves one object, as renameat2; a directory must be writable to its owner for that, as must both
+ * its parents: those that are not are so for the moment. */
+int changes_move(int from, const char *from_name, int to, const char *to_name, unsigned flags);
 /* Fills in inode and ctime of what is in the roots now. */
 int changes_identify(struct change_set *set, bool forward, struct err *e);
 

@@ -622,8 +622,8 @@ static int keep_from_copy(const struct scanner *s, int layer)
         int parent;
         const char *name;
         int r = slot ? beneath_parent(&b, step->slot, &parent, &name) : -ENOMEM;
-        if (r == 0 && renameat(parent, name, layer, slot) < 0)
-            r = -errno;
+        if (r == 0)
+            r = changes_move(parent, name, layer, slot, 0);
         beneath_release(&b);
         if (r < 0)
             return r;

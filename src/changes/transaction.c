@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -185,6 +186,55 @@ static int finish(struct transaction *t, bool forward, struct err *e)
 }
 
 static void make_known(const struct transaction *t);
+
+/*
+ * The locks of all stores that a transaction uses, in the order of their paths, so that two that
+ * share some of them do not wait for each other: a listed path may be written to from two
+ * workspaces.
+ */
+struct locks {
+    int fds[TRANSACTION_ROOTS_MAX];
+    size_t count;
+};
+
+static void release_locks(struct locks *l)
+{
+    while (l->count)
+        fd_close(&l->fds[--l->count]);
+}
+
+#define LOCKS_CLEANUP __attribute__((cleanup(release_locks)))
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int lock_all(const struct transaction *t, struct locks *l, struct err *e)
+{
+    const struct change_set *set = &t->journal.set;
+    const char *paths[TRANSACTION_ROOTS_MAX];
+    if (set->root_count > TRANSACTION_ROOTS_MAX)
+        return err_set(e, -E2BIG, "too many directories are written to");
+    for (size_t i = 0; i < set->root_count; i++) {
+        paths[i] = store_of_layer(t->arena, set->roots[i].layer);
+        if (!paths[i])
+            return err_set(e, -ENOMEM, "out of memory");
+    }
+    qsort(paths, set->root_count, sizeof(paths[0]), compare_paths);
+    for (size_t i = 0; i < set->root_count; i++) {
+        FD_CLEANUP int dir = open(paths[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (i && strcmp(paths[i], paths[i - 1]) == 0)
+            continue;
+        if (dir < 0)
+            return err_errno(e, -errno, "cannot open '%s'", paths[i]);
+        int fd = store_lock(&(struct store){.path = paths[i], .dir = dir}, e);
+        if (fd < 0)
+            return fd;
+        l->fds[l->count++] = fd;
+    }
+    return 0;
+}
 
 /* What lies in slots when it is committed. */
 static uint64_t bytes_before(const struct change_set *set)
@@ -524,10 +574,11 @@ static bool overlaps(const struct change_set *a, const struct change_set *b, con
 int transaction_commit(struct transaction *t, struct conflicts *conflicts, struct err *e)
 {
     struct change_set *set = &t->journal.set;
-    FD_CLEANUP int lock = store_lock(&t->store, e);
-    if (lock < 0)
-        return lock;
-    int r = check_state(t, JOURNAL_HELD, JOURNAL_HELD, e);
+    LOCKS_CLEANUP struct locks locks = {0};
+    int r = lock_all(t, &locks, e);
+    if (r < 0)
+        return r;
+    r = check_state(t, JOURNAL_HELD, JOURNAL_HELD, e);
     if (r < 0)
         return r;
     r = conflicts->count ? 0 : changes_check(set, true, conflicts, e);
@@ -618,8 +669,10 @@ int transaction_open(struct arena *arena, const char *state, const char *id,
 static int turn(struct transaction *t, bool forward, struct conflicts *conflicts, struct err *e)
 {
     const enum journal_state from = forward ? JOURNAL_UNDONE : JOURNAL_APPLIED;
-    FD_CLEANUP int lock = store_lock(&t->store, e);
-    int r = lock < 0 ? lock : transaction_read(t, e);
+    LOCKS_CLEANUP struct locks locks = {0};
+    int r = lock_all(t, &locks, e);
+    if (r == 0)
+        r = transaction_read(t, e);
     if (r < 0)
         return r;
     if (t->journal.state != from)

@@ -4,6 +4,8 @@
 
 #include "changes/store.h"
 
+enum { TRANSACTION_ROOTS_MAX = 64 };
+
 /* A directory that the run may write to, as its request has it. */
 struct transaction_root {
     const char *path; /* canonical */

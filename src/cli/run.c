@@ -96,6 +96,12 @@ static void die_of_signal(void)
     raise(signal_seen);
 }
 
+static bool signal_is_deadly(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
 /* --- live output -------------------------------------------------------------------------- */
 
 /* What the library's calls back need. */
@@ -147,6 +153,10 @@ static int finish_text(const nacre_result *r, struct show shows[2], int status)
 {
     int failure = show_rest(&shows[0], r, NACRE_STDOUT);
     show_rest(&shows[1], r, NACRE_STDERR);
+    if (failure == -EPIPE && signal_is_deadly(SIGPIPE)) {
+        signal_seen = SIGPIPE; /* the reader has left: we go as other programs do, but not before */
+        return 128 + SIGPIPE;
+    }
     if (failure) {
         cli_complain("standard output: %s", strerror(-failure));
         return EXIT_BROKEN;

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/cli.h"
 
 void show_init(struct show *s, int fd, int stop_fd)
@@ -29,9 +30,10 @@ static int write_patiently(const struct show *s, const char *bytes, size_t len)
             return -EINTR;
         if (!watched[0].revents)
             continue;
-        ssize_t n = write(s->fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return -errno;
+        /* Quietly: whoever reads may leave, but what was done is still to become real. */
+        ssize_t n = fd_write_quietly(s->fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+        if (n < 0 && n != -EINTR && n != -EAGAIN)
+            return (int)n;
         bytes += n > 0 ? n : 0;
         len -= n > 0 ? (size_t)n : 0;
     }

@@ -14,8 +14,6 @@
 #include "engine/git_config.h"
 #include "policy/effects.h"
 
-enum { ROOTS_MAX = 64 };
-
 /* --- before the run -------------------------------------------------------------------------- */
 
 /* Nothing to undo is kept of it, and the result says so. */
@@ -144,7 +142,7 @@ int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_r
         r->reversible_reason = "the workspace is in memory";
         return 0;
     }
-    struct transaction_root roots[ROOTS_MAX];
+    struct transaction_root roots[TRANSACTION_ROOTS_MAX];
     size_t count = 0;
     if (!request->workspace_read_only)
         roots[count++] = root_for(r, &request->workspace);
@@ -154,7 +152,7 @@ int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_r
         if (place->target || path_is_below(place->path, w->root))
             continue;
         /* A single file has no directory of its own to lay a layer over. */
-        if (lstat(place->path, &st) < 0 || !S_ISDIR(st.st_mode) || count == ROOTS_MAX) {
+        if (lstat(place->path, &st) < 0 || !S_ISDIR(st.st_mode) || count == TRANSACTION_ROOTS_MAX) {
             without(r, policy, "a listed path is a single file, which cannot have a layer", true);
             continue;
         }

@@ -5,8 +5,6 @@
 
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# What is kept of changes is not to be in the home that is compared.
-export XDG_STATE_HOME=$scratch/state
 
 umask 022
 here=$PWD

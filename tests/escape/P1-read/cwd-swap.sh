@@ -21,7 +21,8 @@ seen='' harm=''
 while kill -0 "$swapper" 2> /dev/null; do
     nacre run -w ws --cwd in 'cat secret mine 2>/dev/null; echo harm > new; pwd -P'
     case $out in *"$secret"*) harm=$out ;; esac
-    case $code$out in 0*mine*) seen=yes ;; esac
+    # What it wrote may have met the exchange as a conflict: then it ran, and is held.
+    case $code$out in 0*mine* | 126*mine*) seen=yes ;; esac
 done
 wait "$swapper"
 is 'at random: it never stands outside' "$harm" ''
