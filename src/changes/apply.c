@@ -218,14 +218,16 @@ static int do_move(struct place *p, const struct step *step, bool forward)
     const uint64_t expected = forward ? step->before.inode : step->after.inode;
     if (here == wanted)
         return 0; /* done already (C2) */
-    if (here != expected)
-        return -EEXIST; /* somebody else's (C4) */
     uint64_t kept = 0;
     r = inode_at(&p->layer, step->slot, &kept);
-    if (r == 0 && kept != wanted)
+    /* What would go to the slot is there: it was done, or never needs to be, and what is here now
+     * is somebody else's, who came later (C4). */
+    if (r == 0 && here != expected)
+        r = kept == expected ? 1 : -EEXIST;
+    else if (r == 0 && kept != wanted)
         r = -ESTALE; /* not what the journal speaks of */
-    if (r < 0)
-        return r;
+    if (r != 0)
+        return r < 0 ? r : 0;
     if (forward && wanted && (r = strip(p, step)) < 0)
         return r;
     if (!here)
@@ -368,13 +370,15 @@ static const char *check_one(struct place *p, const struct known *k, const struc
         return "is something else now";
     /* What is in a directory counts by itself. A mode that the run has changed, and somebody else
      * has changed, too, is a conflict. */
+    struct change_side now;
+    change_side_of(&st, &now);
+    if (S_ISDIR(st.st_mode) && now.inode != side->inode)
+        *ret_other = now;
     if (S_ISDIR(st.st_mode))
         return c->before.mode && c->after.mode && c->before.mode != c->after.mode &&
                        st.st_mode != c->before.mode && st.st_mode != c->after.mode
                    ? "has another mode now"
                    : NULL;
-    struct change_side now;
-    change_side_of(&st, &now);
     if (now.inode == side->inode && now.ctime_ns == side->ctime_ns)
         return NULL;
     if (same_object(p, c->path, &now, side))

@@ -38,8 +38,9 @@ for i in 1 2 3 4 5 6; do
     "$NACRE" undo "$id" > /dev/null 2>&1
 done &
 turner=$!
-for i in 1 2 3 4 5 6; do "$NACRE" run -w ws "echo $i > own$i" > /dev/null 2>&1; done
+for i in 1 2 3 4 5 6; do "$NACRE" run -w ws "echo $i > own$i"; done > "$scratch/runs" 2>&1
 wait $turner
+sed 's/^/# /' "$scratch/runs"
 is 'what runs did meanwhile is there' "$(cat ws/own[1-6] | tr '\n' ' ')" '1 2 3 4 5 6 '
 
 done_testing
