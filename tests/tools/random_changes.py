@@ -33,8 +33,10 @@ def work(rng, count):
         is_file = old is not None and os.path.isfile(old) and not os.path.islink(old)
         act = rng.randrange(18)
         try:
-            if act in (0, 1, 2) and not (os.path.exists(place) and not os.path.isfile(place)):
-                with open(place, "wb") as f:
+            if act in (0, 1, 2):
+                # Through no link, and into no pipe: this also works outside of any sandbox.
+                fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+                with os.fdopen(fd, "wb") as f:
                     f.write(rng.randbytes(rng.choice([0, 3, 100, 5000, 70000])))
             elif act == 3 and is_file:
                 with open(old, "ab") as f:
@@ -54,7 +56,7 @@ def work(rng, count):
             elif act == 8 and is_file:
                 os.link(old, place)
             elif act == 9:
-                os.symlink(rng.choice([b"a", b"../b", b"nowhere", b"/usr/bin/env"]), place)
+                os.symlink(rng.choice([b"a", b"../b", b"nowhere", b"/nowhere/at/all"]), place)
             elif act == 10 and old and not os.path.islink(old):
                 os.chmod(old, rng.choice([0o644, 0o600, 0o755, 0o400, 0o777, 0o700]) | (0o700 if os.path.isdir(old) else 0))
             elif act == 11 and old:
