@@ -289,7 +289,7 @@ static int expand_replaced(const struct scanner *s, const char *dir, const struc
 /* Two directories, the one above in place of the one below: entry by entry. */
 static int expand_both(const struct scanner *s, const char *path)
 {
-    struct listing above, below;
+    struct listing above = {0}, below = {0};
     int r = list_above(s, path, &above);
     if (r == 0)
         r = list_below(s, path, &below);
@@ -580,7 +580,7 @@ static int scan_copied_entry(const struct scanner *s, const char *dir, struct li
 
 static int scan_copy(const struct scanner *s, const char *path)
 {
-    struct listing above, below;
+    struct listing above = {0}, below = {0};
     size_t steps = s->set->step_count;
     int r = list_above(s, path, &above);
     if (r == 0)

@@ -57,8 +57,14 @@ static const char *state_of(struct arena *arena, const nacre_run_options *o, con
     /* A home that is not there is not made. */
     if (!named && (!home || stat(home, &st) < 0 || !S_ISDIR(st.st_mode)))
         return NULL;
-    return named ? arena_format(arena, "%s/nacre", state)
-                 : arena_format(arena, "%s/.local/state/nacre", home);
+    if (!named)
+        return arena_format(arena, "%s/.local/state/nacre", home);
+    /* Paths are compared by their text. Of one that is not there yet nothing is known to be a link.
+     */
+    char *real = realpath(state, NULL);
+    const char *path = arena_format(arena, "%s/nacre", real ? real : state);
+    free(real);
+    return path;
 }
 
 static const char *home_of(const nacre_run_options *o)
