@@ -75,6 +75,37 @@ static int make_dirs(const char *path)
     }
 }
 
+/* Without links as far as it is there; what is not there yet can be none. NULL: it climbs. */
+static const char *without_links(struct arena *arena, const char *path)
+{
+    char part[PATH_MAX], real[PATH_MAX];
+    size_t len = strlen(path);
+    if (len >= sizeof(part))
+        return NULL;
+    memcpy(part, path, len + 1);
+    while (len && !realpath(part, real)) {
+        while (len && part[len - 1] != '/')
+            len--;
+        len -= len > 0;
+        part[len] = '\0';
+    }
+    const char *rest = path + len;
+    if (!len || strstr(rest, "/.."))
+        return NULL;
+    return arena_format(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, rest);
+}
+
+const char *store_state_dir(struct arena *arena, const char *state_home, const char *home)
+{
+    struct stat st;
+    bool named = state_home && state_home[0] == '/';
+    if (!named && (!home || home[0] != '/' || stat(home, &st) < 0 || !S_ISDIR(st.st_mode)))
+        return NULL;
+    const char *path = named ? arena_format(arena, "%s/nacre", state_home)
+                             : arena_format(arena, "%s/.local/state/nacre", home);
+    return path ? without_links(arena, path) : NULL;
+}
+
 /* What is there of a path that may not be there yet. */
 static int place_above(const char *path, struct place *ret)
 {

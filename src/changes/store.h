@@ -29,6 +29,13 @@ struct store {
     bool temporary; /* removed with the transaction that made it */
 };
 
+/*
+ * The state directory, from the values of XDG_STATE_HOME and HOME, which may be NULL: without
+ * links, since paths are compared by their text. Relative values count as none, as XDG has it, and
+ * a home that is not there is not made. NULL: there is none.
+ */
+const char *store_state_dir(struct arena *arena, const char *state_home, const char *home);
+
 /* Finds, and makes if it is not there, the store of a root. `state` may be NULL. */
 int store_open(struct arena *arena, const char *state, const char *root, struct store *ret,
                struct err *e);

@@ -1,6 +1,7 @@
 /* See kept.h. */
 #include "cli/kept.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 
 const char *kept_state_dir(void)
 {
-    static char path[4096];
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int n = -1;
-    if (state && state[0] == '/')
-        n = snprintf(path, sizeof(path), "%s/nacre", state);
-    else if (home && home[0] == '/')
-        n = snprintf(path, sizeof(path), "%s/.local/state/nacre", home);
-    return n > 0 && (size_t)n < sizeof(path) ? path : NULL;
+    static char path[PATH_MAX];
+    struct arena arena;
+    arena_init(&arena, &allocator_libc, 1 << 16);
+    const char *found = store_state_dir(&arena, getenv("XDG_STATE_HOME"), getenv("HOME"));
+    if (found)
+        snprintf(path, sizeof(path), "%s", found);
+    arena_release(&arena);
+    return path[0] ? path : NULL;
 }
 
 void kept_print_summary(const struct transaction *t, const char *done)

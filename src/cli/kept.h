@@ -7,7 +7,7 @@
 
 enum { KEPT_BYTES_MAX = 1 << 30, KEPT_SHOWN_MAX = 20 };
 
-/* $XDG_STATE_HOME/nacre, else ~/.local/state/nacre; NULL: there is no home. */
+/* Where changes are kept; NULL: nowhere. */
 const char *kept_state_dir(void);
 
 /* One line: which run, what was done with it, and how much it is. */

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/engine.h"
 
@@ -44,27 +43,13 @@ static const char *canonical_home(struct arena *arena, const char *home)
     return copy;
 }
 
-/* $XDG_STATE_HOME/nacre, else ~/.local/state/nacre; relative values count as none, as XDG has it.
- */
+/* Where changes are kept: as the caller says, else where the environment has it. */
 static const char *state_of(struct arena *arena, const nacre_run_options *o, const char *home)
 {
-    if (o->state_dir)
-        return arena_copy(arena, o->state_dir, strlen(o->state_dir));
     const char *state = o->environment ? box_variable(o->environment, "XDG_STATE_HOME")
                                        : secure_getenv("XDG_STATE_HOME");
-    bool named = state && state[0] == '/';
-    struct stat st;
-    /* A home that is not there is not made. */
-    if (!named && (!home || stat(home, &st) < 0 || !S_ISDIR(st.st_mode)))
-        return NULL;
-    if (!named)
-        return arena_format(arena, "%s/.local/state/nacre", home);
-    /* Paths are compared by their text. Of one that is not there yet nothing is known to be a link.
-     */
-    char *real = realpath(state, NULL);
-    const char *path = arena_format(arena, "%s/nacre", real ? real : state);
-    free(real);
-    return path;
+    return o->state_dir ? arena_copy(arena, o->state_dir, strlen(o->state_dir))
+                        : store_state_dir(arena, state, home);
 }
 
 static const char *home_of(const nacre_run_options *o)
