@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 void fd_close(int *fd)
@@ -132,7 +133,7 @@ int fd_receive(int socket, int *ret_fds, size_t max, bool wait)
         return n < 0 && errno == EAGAIN ? -EAGAIN : -EPIPE;
     const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (!header)
-        return 0;
+        return message.msg_flags & MSG_CTRUNC ? -EMFILE : 0;
     size_t count =
         header->cmsg_type == SCM_RIGHTS ? (header->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
     int all[FD_PASSED_MAX];
@@ -140,8 +141,31 @@ int fd_receive(int socket, int *ret_fds, size_t max, bool wait)
     if (count > max || message.msg_flags & MSG_CTRUNC) {
         for (size_t i = 0; i < count; i++)
             close(all[i]);
-        return -EPIPE;
+        return message.msg_flags & MSG_CTRUNC ? -EMFILE : -EPIPE;
     }
     memcpy(ret_fds, all, count * sizeof(int));
     return (int)count;
+}
+
+static bool is_same_namespace(pid_t pid, const char *name)
+{
+    char path[64];
+    struct stat own, other;
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    if (stat(path, &own) < 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
+    return stat(path, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+bool fd_peer_is_like_us(int socket)
+{
+    static const char *const namespaces[] = {"user", "pid", "mnt", "net"};
+    struct ucred peer = {0};
+    socklen_t len = sizeof(peer);
+    bool like = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid > 0 &&
+                peer.uid == geteuid();
+    for (size_t i = 0; like && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+        like = is_same_namespace(peer.pid, namespaces[i]);
+    return like;
 }

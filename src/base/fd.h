@@ -35,13 +35,20 @@ ssize_t fd_write_quietly(int fd, const void *bytes, size_t len);
 int fd_sealed_memory(const char *name, const void *bytes, size_t len);
 
 /*
+ * Whether the process that opened the other end of a Unix socket has our user, and lives in the
+ * same user, pid, mount and network namespaces. What cannot be seen counts as no.
+ */
+bool fd_peer_is_like_us(int socket);
+
+/*
  * Passes descriptors on a Unix socket that keeps messages apart, with one byte; there may be none.
  * 0 or a negative errno.
  */
 enum { FD_PASSED_MAX = 128 };
 int fd_send(int socket, const int *fds, size_t count);
 
-/* Takes them, close-on-exec: their number, -EAGAIN where none is to be waited for, or -EPIPE. */
+/* Takes them, close-on-exec: their number, -EAGAIN where none is to be waited for, -EMFILE where
+ * there is no room for them, or -EPIPE. */
 int fd_receive(int socket, int *ret_fds, size_t max, bool wait);
 
 /* A close-on-exec copy of `fd` that is at least `least`, so that it survives dup2 to low numbers.
