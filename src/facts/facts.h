@@ -179,6 +179,13 @@ struct facts_host {
 int facts_gather(struct arena *arena, const struct facts_host *host, const struct shell_tree *tree,
                  const struct facts **ret, struct err *e);
 
+/*
+ * The act that a program is which was really started with these words: no builtin, and nothing of
+ * what it will run in turn. No file is asked for.
+ */
+int facts_of_program(struct arena *arena, const struct facts_host *host, const char *const *words,
+                     size_t count, const struct act **ret, struct err *e);
+
 /* The real file system for `facts_host`. */
 const char *facts_real_path(void *user, struct arena *arena, const char *path);
 bool facts_exists(void *user, const char *path);

@@ -180,7 +180,7 @@ struct walk {
 };
 
 /* state.c */
-bool state_open(struct walk *w, size_t text_len);
+bool state_begin(struct walk *w, size_t text_len);
 struct variable *state_variable(struct walk *w, const char *name, size_t len);
 struct value state_value(struct walk *w, const char *name, size_t len);
 void state_set(struct walk *w, const char *name, size_t len, struct value value);

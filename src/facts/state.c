@@ -72,7 +72,7 @@ static struct value first_value(struct walk *w, const char *name, size_t len)
     return (struct value){.state = WORD_KNOWN, .text = ""};
 }
 
-bool state_open(struct walk *w, size_t text_len)
+bool state_begin(struct walk *w, size_t text_len)
 {
     w->bucket_count = BUCKETS_MIN;
     while (w->bucket_count < BUCKETS_MAX && w->bucket_count * 16 < text_len)

@@ -451,7 +451,7 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
     struct facts *facts = arena_alloc(arena, sizeof(*facts));
     struct unit unit = {.own = true};
     struct walk w = {.arena = arena, .host = host, .facts = facts, .unit = &unit};
-    if (!facts || !state_open(&w, tree->source.len))
+    if (!facts || !state_begin(&w, tree->source.len))
         return err_set(e, -ENOMEM, "out of memory");
     w.cwd = state_place(&w, host->cwd);
     w.main = tree->list;

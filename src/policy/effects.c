@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/path_index.h"
 
 /*
  * Files that programs outside run, or take orders from, by themselves. A pattern without a slash
@@ -60,6 +61,7 @@ struct judging {
     const struct policy *policy;
     const char *workspace, *home;
     struct policy_effect_verdict *verdict;
+    struct path_index index; /* of the effects */
 };
 
 static void add_reason(struct judging *j, enum decision decision, const char *rule,
@@ -89,18 +91,34 @@ static const char *absolute(const struct judging *j, const char *text)
     return arena_format(j->arena, "%s/%s", j->workspace, text);
 }
 
+static void forbid(struct judging *j, const char *rule, const struct policy_effect *effect,
+                   const char *text, const char *what)
+{
+    if (!effect->harmless)
+        add_reason(j, DECISION_DENY, rule, effect->path,
+                   arena_format(j->arena, "'%s' is %s", text, what));
+}
+
 /* What was there is kept by walls; this is for what was not. */
 static void judge_listed(struct judging *j, const struct policy_texts *texts, const char *rule,
-                         const char *what, const struct policy_effect *effects, size_t count)
+                         const char *what, const struct policy_effect *effects)
 {
+    const struct path_index *index = &j->index;
     for (size_t i = 0; i < texts->count; i++) {
         const char *listed = absolute(j, texts->items[i].text);
-        for (size_t k = 0; listed && k < count; k++) {
-            /* A directory on the way to it may be made. */
-            bool leads_there = effects[k].target && path_is_below(listed, effects[k].path);
-            if ((path_is_below(effects[k].path, listed) || leads_there) && !effects[k].harmless)
-                add_reason(j, DECISION_DENY, rule, effects[k].path,
-                           arena_format(j->arena, "'%s' is %s", texts->items[i].text, what));
+        if (!listed)
+            continue;
+        for (size_t k = path_index_first(index, listed);
+             k < index->count && path_is_below(index->items[k].path, listed); k++)
+            forbid(j, rule, &effects[index->items[k].value], texts->items[i].text, what);
+        /* A directory on the way to it may be made; a link may not. */
+        for (const char *slash = strchr(listed + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+            const char *above = arena_copy(j->arena, listed, (size_t)(slash - listed));
+            size_t k = above ? path_index_first(index, above) : index->count;
+            for (; k < index->count && strcmp(index->items[k].path, above) == 0; k++) {
+                if (effects[index->items[k].value].target)
+                    forbid(j, rule, &effects[index->items[k].value], texts->items[i].text, what);
+            }
         }
     }
 }
@@ -153,11 +171,16 @@ static void judge_stand_in(struct judging *j, const struct policy_effect *effect
 static void judge_autorun(struct judging *j, const struct policy_effect *effect)
 {
     struct policy_effect_verdict *v = j->verdict;
-    if (effect->kind == EFFECT_DELETED || effect->is_directory || effect->harmless)
+    if (effect->kind == EFFECT_DELETED || effect->harmless ||
+        (effect->is_directory && !effect->in_repository))
         return;
     const char *relative = effect->path;
     if (path_is_below(relative, j->workspace) && relative[strlen(j->workspace)])
         relative += strlen(j->workspace) + 1;
+    if (effect->in_repository)
+        relative = arena_format(j->arena, ".git/%s", effect->in_repository);
+    if (!relative)
+        return; /* out of memory, which is told at the end */
     for (size_t i = 0; i < COUNT(autorun); i++) {
         if (!matches(relative, autorun[i].pattern))
             continue;
@@ -213,15 +236,27 @@ int policy_judge_effects(struct arena *arena, const struct policy *policy, const
                          struct policy_effect_verdict *ret)
 {
     *ret = (struct policy_effect_verdict){.decision = DECISION_ALLOW};
-    struct judging j = {arena, policy, workspace, home, ret};
+    struct judging j = {
+        .arena = arena, .policy = policy, .workspace = workspace, .home = home, .verdict = ret};
     uint64_t deleted = 0, bytes = 0;
-    judge_listed(&j, &policy->protect, "protect", "protected", effects, count);
-    judge_listed(&j, &policy->hide, "hide", "hidden", effects, count);
+    j.index.items = arena_alloc_array(arena, count + 1, sizeof(*j.index.items));
+    if (!j.index.items)
+        return -ENOMEM;
+    for (; j.index.count < count; j.index.count++)
+        j.index.items[j.index.count] =
+            (struct path_entry){effects[j.index.count].path, j.index.count};
+    path_index_sort(&j.index);
+    judge_listed(&j, &policy->protect, "protect", "protected", effects);
+    judge_listed(&j, &policy->hide, "hide", "hidden", effects);
     for (size_t i = 0; i < count; i++) {
         const struct policy_effect *effect = &effects[i];
         deleted += effect->kind == EFFECT_DELETED && !effect->is_directory;
         bytes += effect->bytes;
         judge_autorun(&j, effect);
+        if (effect->secret)
+            add_reason(
+                &j, DECISION_CONFIRM, "secret", effect->path,
+                arena_format(arena, "it holds a secret (%s), and git tracks it", effect->secret));
         if (effect->target && leads_out(effect))
             add_reason(&j, DECISION_CONFIRM, "link", effect->path,
                        arena_format(arena, "a link that leads out, to '%s'", effect->target));

@@ -21,6 +21,9 @@ struct policy_effect {
     const char *target; /* of a link that is new; NULL */
     bool is_directory;
     bool harmless; /* looked at, and found to make nobody run anything */
+    /* Where in a git repository that is not called `.git` it is; NULL: in none. */
+    const char *in_repository;
+    const char *secret; /* the rule by which it holds one, in a file that git tracks; NULL */
 };
 
 struct policy_effect_reason {

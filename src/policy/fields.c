@@ -344,6 +344,8 @@ static int set_field(struct loading *l, const struct yaml_node *value)
     case KEY_DECISION:
     case KEY_WORD:
         return set_choice(l, value, field);
+    case KEY_TEXT:
+        return value_text(l, value, field);
     case KEY_DURATION:
     case KEY_SIZE:
     case KEY_COUNT:
@@ -362,6 +364,8 @@ static int set_field(struct loading *l, const struct yaml_node *value)
         return set_network(l, value);
     case KEY_TOOLS:
         return set_tools(l, value, field);
+    case KEY_SENDS:
+        return set_texts(l, value, field, false, value_send);
     case KEY_TREE:
         return set_tree(l, value, field);
     }

@@ -23,6 +23,7 @@ struct judge {
     struct index allow, confirm, deny, call_allow;
     /* It lets programs run that can do anything in the box: a question about a detour is none. */
     bool runs_anything;
+    bool has_paths; /* a rule that denies or asks has a path in place of a name */
 };
 
 static int by_name(const void *a, const void *b)
@@ -76,6 +77,15 @@ static bool is_whole(const struct index *index, const char *name)
     return false;
 }
 
+static bool has_path(const struct index *index)
+{
+    for (size_t i = 0; i < index->count; i++) {
+        if (strchr(index->items[i]->words[0], '/'))
+            return true;
+    }
+    return false;
+}
+
 int judge_new(struct arena *arena, const struct policy *policy, const char *home,
               const char *workspace, const struct judge **ret, struct err *e)
 {
@@ -90,6 +100,7 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
         fill(arena, &policy->deny, &j->deny) < 0 ||
         fill(arena, &policy->call_allow, &j->call_allow) < 0)
         return err_set(e, -ENOMEM, "out of memory");
+    j->has_paths = has_path(&j->deny) || has_path(&j->confirm);
     j->runs_anything = policy->unknown == DECISION_ALLOW;
     for (size_t i = 0; i < j->allow.count; i++) {
         const struct policy_pattern *p = j->allow.items[i];
@@ -407,4 +418,83 @@ int judge_unread(const struct judge *judge, struct arena *arena, const struct sh
                (struct shell_span){error->offset, error->offset + 1});
     *ret = verdict;
     return 0;
+}
+
+/* --- programs ------------------------------------------------------------------------------- */
+
+/* Whether a person has said yes to this rule. */
+static bool is_confirmed(const struct verdict *confirmed, const char *rule)
+{
+    for (const struct verdict_reason *r = confirmed ? confirmed->reasons : NULL; r; r = r->next) {
+        if (r->decision == DECISION_CONFIRM && strcmp(r->rule, rule) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The pattern behind a rule that judge_listed has put down. */
+static const struct policy_pattern *pattern_of(const struct policy_patterns *patterns,
+                                               const char *text)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (!patterns->items[i].lifted && strcmp(patterns->items[i].text, text) == 0)
+            return &patterns->items[i];
+    }
+    return NULL;
+}
+
+/* What opens it: an entry of the built-in list is lifted, one of a file is taken out there. */
+static const char *key_of(struct judging *g, const char *rule)
+{
+    static const char deny[] = "deny: ", confirm[] = "confirm: ";
+    const struct policy *policy = g->judge->policy;
+    bool denies = strncmp(rule, deny, sizeof(deny) - 1) == 0;
+    const char *text = rule + (denies ? sizeof(deny) : sizeof(confirm)) - 1;
+    const struct policy_pattern *p = pattern_of(denies ? &policy->deny : &policy->confirm, text);
+    const char *key = denies ? "shell.deny" : "shell.confirm";
+    if (p && denies && p->origin.layer == LAYER_BUILTIN)
+        return "shell.unblock";
+    return p && p->origin.file ? say(g, "%s in %s:%u", key, p->origin.file, p->origin.line) : key;
+}
+
+int judge_program(const struct judge *judge, struct arena *arena, const struct act *act,
+                  const struct verdict *confirmed, struct program_verdict *ret, struct err *e)
+{
+    struct verdict verdict;
+    struct judging g = begin(judge, arena, &verdict);
+    struct program_verdict answer = {.decision = DECISION_ALLOW};
+    if (act->name) {
+        judge_listed(&g, &judge->deny, act, DECISION_DENY, "deny");
+        judge_listed(&g, &judge->confirm, act, DECISION_CONFIRM, "confirm");
+    }
+    /* The strictest comes first. */
+    for (const struct verdict_reason *r = verdict.reasons; r && !answer.rule; r = r->next) {
+        if (r->decision == DECISION_CONFIRM && is_confirmed(confirmed, r->rule))
+            continue;
+        answer = (struct program_verdict){r->decision, r->rule, key_of(&g, r->rule)};
+    }
+    if (arena->failed)
+        return err_set(e, -ENOMEM, "out of memory");
+    *ret = answer;
+    return 0;
+}
+
+static bool has_rule(const struct index *index, const char *name)
+{
+    return is_named(index, first_named(index, name), name);
+}
+
+bool judge_has_rule(const struct judge *judge, const char *name)
+{
+    return has_rule(&judge->deny, name) || has_rule(&judge->confirm, name) || judge->has_paths;
+}
+
+bool judge_has_paths(const struct judge *judge)
+{
+    return judge->has_paths;
+}
+
+bool judge_is_listed(const struct judge *judge, const struct act *act, bool mandate)
+{
+    return allowed_by(mandate ? &judge->call_allow : &judge->allow, act) != NULL;
 }

@@ -20,6 +20,10 @@ const struct policy_key policy_keys[] = {
     {"env.set", KEY_SETTINGS, TIGHTER_SUBSET, FIELD(env_set)},
     {"extends", KEY_EXTENDS, TIGHTER_ALWAYS, .offset = 0},
     {"gates", KEY_TREE, TIGHTER_NEVER, FIELD(gates)},
+    {"ledger.every", KEY_DURATION, TIGHTER_LESS, FIELD(ledger.every_ms)},
+    {"ledger.max_age", KEY_DURATION, TIGHTER_SAME, FIELD(ledger.max_age_ms)},
+    {"ledger.max_size", KEY_SIZE, TIGHTER_SAME, FIELD(ledger.max_bytes)},
+    {"ledger.send", KEY_SENDS, TIGHTER_SUBSET, FIELD(ledger.send)},
     {"limits.cpu", KEY_DURATION, TIGHTER_LESS, FIELD(limits.cpu_ms)},
     {"limits.disk", KEY_SIZE, TIGHTER_LESS, FIELD(limits.disk_bytes)},
     {"limits.files", KEY_COUNT, TIGHTER_LESS, FIELD(limits.files)},
@@ -37,6 +41,7 @@ const struct policy_key policy_keys[] = {
     {"paths.read", KEY_PATHS, TIGHTER_SUBSET, FIELD(read)},
     {"paths.write", KEY_PATHS, TIGHTER_SUBSET, FIELD(write)},
     {"redact", KEY_SWITCH, TIGHTER_TRUE, FIELD(redact_all), "logs|all"},
+    {"redact_as", KEY_TEXT, TIGHTER_SAME, FIELD(redact_as)},
     {"shell.allow", KEY_PATTERNS, TIGHTER_ALLOW, FIELD(allow)},
     {"shell.confirm", KEY_PATTERNS, TIGHTER_CONFIRM, FIELD(confirm)},
     {"shell.default_timeout", KEY_DURATION, TIGHTER_LESS, FIELD(default_timeout_ms)},
@@ -180,6 +185,7 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
         write_choice(key, *(const enum decision *)field, out);
         break;
     case KEY_WORD:
+    case KEY_TEXT:
         json_text(out, *(const char *const *)field);
         break;
     case KEY_DURATION:
@@ -193,6 +199,7 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
     case KEY_PATHS:
     case KEY_NAMES:
     case KEY_TOOLS:
+    case KEY_SENDS:
         write_texts(field, out);
         break;
     case KEY_SETTINGS:

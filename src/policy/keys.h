@@ -16,6 +16,7 @@ enum key_kind {
     KEY_SWITCH,   /* bool: the first or the second of `choices` */
     KEY_DECISION, /* enum decision: by `choices` */
     KEY_WORD,     /* const char *: one of `choices` */
+    KEY_TEXT,     /* const char *: any text of one line; NULL */
     KEY_DURATION, /* uint64_t milliseconds */
     KEY_SIZE,     /* uint64_t bytes */
     KEY_COUNT,    /* uint64_t */
@@ -26,6 +27,7 @@ enum key_kind {
     KEY_SETTINGS, /* struct policy_texts: NAME=VALUE, written as a map */
     KEY_NETWORK,  /* off, on, or a map with `allow`; sets `hosts` too */
     KEY_TOOLS,    /* struct policy_texts, written as a map of lists */
+    KEY_SENDS,    /* struct policy_texts: "file:PATH", "command:TEXT", "syslog" */
     KEY_TREE,     /* const struct yaml_node *: a map that another room reads */
 };
 
@@ -42,6 +44,7 @@ enum key_rule {
     TIGHTER_CONFIRM, /* patterns that ask where it was allowed or asked before */
     TIGHTER_NETWORK,
     TIGHTER_SUBSET, /* a list to which nothing is added */
+    TIGHTER_SAME,   /* a number or a text that stays as it is */
 };
 
 struct policy_key {

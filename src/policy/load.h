@@ -81,6 +81,8 @@ int loading_set(struct loading *l, const struct policy_key *key, const struct ya
 int value_pattern(struct loading *l, const struct yaml_node *at, struct policy_pattern *ret);
 int value_path(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_host(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
+int value_text(struct loading *l, const struct yaml_node *at, const char **ret);
+int value_send(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_name(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_number(struct loading *l, const struct yaml_node *at, uint64_t *ret);
 int value_choice(struct loading *l, const struct yaml_node *at, size_t *ret);

@@ -102,10 +102,17 @@ struct policy {
     bool accept_irreversible;
     bool toolchains;
     bool redact_all;
+    const char *redact_as; /* what stands in a secret's place; NULL: [REDACTED:rule] */
     struct {
         bool elicit;
         uint64_t timeout_ms;
     } approvals;
+    struct {
+        struct policy_texts send; /* where checkpoints of the ledger go, besides */
+        uint64_t every_ms;        /* at most so often; 0: with each */
+        /* What is older, or more, may be dropped, but for its hashes; 0: nothing is. */
+        uint64_t max_age_ms, max_bytes;
+    } ledger;
     struct policy_texts tools;
     const struct yaml_node *messages, *gates; /* as written; NULL */
 

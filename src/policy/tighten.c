@@ -122,6 +122,11 @@ static bool network_widens(const struct policy *before, const struct policy *aft
     return after->network == NETWORK_LISTED && texts_exceed(&after->hosts, &before->hosts, ret);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 static size_t choice_number(const struct policy_key *key, const char *word)
 {
     const char *rest = key->choices;
@@ -172,6 +177,10 @@ bool policy_key_widens(const struct policy_key *key, const struct policy *before
         return network_widens(before, after, ret_text);
     case TIGHTER_SUBSET:
         return texts_exceed(new, old, ret_text);
+    case TIGHTER_SAME:
+        return key->kind == KEY_TEXT
+                   ? !same_text(*(const char *const *)old, *(const char *const *)new)
+                   : field_number(key, new) != field_number(key, old);
     }
     return true;
 }

@@ -219,6 +219,31 @@ int value_host(struct loading *l, const struct yaml_node *at, struct policy_text
     return 0;
 }
 
+int value_text(struct loading *l, const struct yaml_node *at, const char **ret)
+{
+    enum { LENGTH_MAX = 128 };
+    int r = need_text(l, at, "text");
+    if (r < 0)
+        return r;
+    if (strlen(at->text) > LENGTH_MAX || strpbrk(at->text, "\n\r\t"))
+        return loading_fail(l, at, "must be one line of at most %d bytes", LENGTH_MAX);
+    *ret = at->text;
+    return 0;
+}
+
+int value_send(struct loading *l, const struct yaml_node *at, struct policy_text *ret)
+{
+    int r = need_text(l, at, "place to send to");
+    if (r < 0)
+        return r;
+    bool file = strncmp(at->text, "file:/", 6) == 0;
+    bool command = strncmp(at->text, "command:", 8) == 0 && at->text[8];
+    if (!file && !command && strcmp(at->text, "syslog") != 0)
+        return loading_fail(l, at, "'%s' is none of file:/PATH, command:TEXT, syslog", at->text);
+    *ret = (struct policy_text){.text = at->text, .origin = value_origin(l, at)};
+    return 0;
+}
+
 /* --- names, numbers, choices ------------------------------------------------------------------ */
 
 int value_name(struct loading *l, const struct yaml_node *at, struct policy_text *ret)

@@ -38,6 +38,24 @@ int judge_facts(const struct judge *judge, struct arena *arena, const struct fac
 int judge_unread(const struct judge *judge, struct arena *arena, const struct shell_error *error,
                  struct verdict *ret);
 
+/*
+ * The verdict on a program that was really started: by the rules that deny or ask for it by name,
+ * and by no other, since its files are kept by walls, and what it is below was judged. `key` is
+ * what in a configuration opens it.
+ */
+struct program_verdict {
+    enum decision decision;
+    const char *rule; /* NULL: none has a word on it */
+    const char *key;
+};
+int judge_program(const struct judge *judge, struct arena *arena, const struct act *act,
+                  const struct verdict *confirmed, struct program_verdict *ret, struct err *e);
+/* Whether any such rule can be about a name; patterns with a path are about all. */
+bool judge_has_rule(const struct judge *judge, const char *name);
+bool judge_has_paths(const struct judge *judge);
+/* Whether the list names the act itself, or (`mandate`) the list of this call allows it. */
+bool judge_is_listed(const struct judge *judge, const struct act *act, bool mandate);
+
 void verdict_write_json(const struct verdict *verdict, struct json *out);
 extern const char *const decision_names[]; /* deny, confirm, allow */
 

@@ -87,3 +87,22 @@ const struct shell_command *shell_plain_command(const struct shell_tree *tree)
     }
     return command;
 }
+
+bool shell_is_builtin(const char *name)
+{
+    static const char *const names[] = {
+        ".",      ":",       "[",         "alias",    "bg",       "bind",    "break",    "builtin",
+        "caller", "cd",      "command",   "compgen",  "complete", "compopt", "continue", "declare",
+        "dirs",   "disown",  "echo",      "enable",   "eval",     "exec",    "exit",     "export",
+        "false",  "fc",      "fg",        "getopts",  "hash",     "help",    "history",  "jobs",
+        "kill",   "let",     "local",     "logout",   "mapfile",  "popd",    "printf",   "pushd",
+        "pwd",    "read",    "readarray", "readonly", "return",   "set",     "shift",    "shopt",
+        "source", "suspend", "test",      "times",    "trap",     "true",    "type",     "typeset",
+        "ulimit", "umask",   "unalias",   "unset",    "wait",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+    }
+    return false;
+}

@@ -73,6 +73,9 @@ bool shell_word_known(const struct shell_word *word, struct buf *out);
 /* The one simple command that the text is, if all its words are known and it has nothing else. */
 const struct shell_command *shell_plain_command(const struct shell_tree *tree);
 
+/* Whether bash has a builtin of this name, which goes before a program of that name. */
+bool shell_is_builtin(const char *name);
+
 bool shell_is_reserved(const char *bytes, size_t len);
 /* Whether a command's name would be something else if no redirection stood before it. */
 bool shell_is_special(const struct shell_word *name);
