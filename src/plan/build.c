@@ -19,6 +19,8 @@
 
 enum {
     INODES_MAX = 200000,
+    HEAD_BYTES = 16 << 20, /* as much as the system's part may take */
+    HEAD_INODES = 4096,
     PAGE = 4096,
     ARGUMENT_MAX = 100 << 10, /* the kernel takes 128 KiB for one argument */
     /* Outer bounds for what the budgets of the tree do not count. */
@@ -58,11 +60,30 @@ struct builder {
     const struct plan_request *request;
     const char *home;
     struct plan plan;
+    size_t room; /* for steps */
 };
+
+/* Most plans are short: room for the longest would be touched in vain. */
+static bool make_room(struct builder *b)
+{
+    enum { FIRST = 256 };
+    if (b->plan.count < b->room || b->room == PLAN_STEPS_MAX)
+        return b->plan.count < b->room;
+    size_t room = b->room ? b->room * 2 : FIRST;
+    room = room < PLAN_STEPS_MAX ? room : PLAN_STEPS_MAX;
+    struct plan_step *steps = arena_alloc_array(b->arena, room, sizeof(*steps));
+    if (!steps)
+        return false; /* which the arena remembers */
+    if (b->plan.count)
+        memcpy(steps, b->plan.steps, b->plan.count * sizeof(*steps));
+    b->plan.steps = steps;
+    b->room = room;
+    return true;
+}
 
 static void add(struct builder *b, struct plan_step step)
 {
-    if (b->plan.steps && b->plan.count < PLAN_STEPS_MAX)
+    if (make_room(b))
         b->plan.steps[b->plan.count++] = step;
 }
 
@@ -146,28 +167,36 @@ static void add_env(struct builder *b, const char *variable)
 /* --- the parts ---------------------------------------------------------------------------- */
 
 /* The private home: the caller's own path, unless the workspace or the system covers it. */
-static const char *home_for(const struct plan_request *request)
+static const char *home_for(const struct plan_host *host, const struct plan_request *request)
 {
     const char *const homes[] = {request->home, "/home/" PLAN_USER, "/run/home/" PLAN_USER};
-    size_t i = 0;
-    while (i < COUNT(homes) - 1 &&
-           (!homes[i] || homes[i][0] != '/' || plan_check_workspace(homes[i], NULL) < 0 ||
-            path_is_below(homes[i], request->workspace.path)))
-        i++;
-    return homes[i];
+    for (size_t i = 0; i < COUNT(homes) - 1; i++) {
+        bool covered = !homes[i] || homes[i][0] != '/' ||
+                       plan_check_workspace(homes[i], NULL) < 0 ||
+                       path_is_below(homes[i], request->workspace.path);
+        /* What is shown of the system there would be the host's, and not private. */
+        for (size_t k = 0; !covered && k < host->count; k++)
+            covered = path_is_below(homes[i], host->entries[k].path);
+        if (!covered)
+            return homes[i];
+    }
+    return homes[COUNT(homes) - 1];
 }
 
-static void plan_identity(struct builder *b)
+static void plan_namespaces(struct builder *b, bool network)
 {
-    bool full = b->request->strength == PLAN_FULL;
-    add_text(b, PLAN_STRENGTH, full ? "full" : "landlock");
-    for (size_t i = 0; full && i < COUNT(namespaces); i++) {
-        if (!b->request->network || strcmp(namespaces[i], "net") != 0)
+    add_text(b, PLAN_STRENGTH, "full");
+    for (size_t i = 0; i < COUNT(namespaces); i++) {
+        if (!network || strcmp(namespaces[i], "net") != 0)
             add_text(b, PLAN_UNSHARE, namespaces[i]);
     }
-    add(b, (struct plan_step){
-               .kind = PLAN_IDENTITY,
-               .number = {full ? PLAN_UID : b->request->uid, full ? PLAN_GID : b->request->gid}});
+    add(b, (struct plan_step){.kind = PLAN_IDENTITY, .number = {PLAN_UID, PLAN_GID}});
+}
+
+static void plan_no_namespaces(struct builder *b)
+{
+    add_text(b, PLAN_STRENGTH, "landlock");
+    add(b, (struct plan_step){.kind = PLAN_IDENTITY, .number = {b->request->uid, b->request->gid}});
 }
 
 static void plan_budgets(struct builder *b)
@@ -181,7 +210,8 @@ static void plan_budgets(struct builder *b)
         {"memory_bytes", limits->memory_bytes}, {"processes", limits->processes},
         {"disk_bytes", limits->disk_bytes},     {"disk_inodes", limits->disk_bytes / PAGE},
     };
-    for (size_t i = 0; i < COUNT(budgets); i++) {
+    /* How long it may take is nothing that is built. */
+    for (size_t i = b->request->warm ? 1 : 0; i < COUNT(budgets); i++) {
         if (budgets[i].value)
             add_number(b, PLAN_BUDGET, budgets[i].name, budgets[i].value);
     }
@@ -191,13 +221,18 @@ static void plan_budgets(struct builder *b)
  * Scratch is memory and counts as such, so it is a little larger: what fills it passes that limit
  * first, and is stopped. It has no more files than would fill it, too.
  */
-static void plan_root(struct builder *b)
+static void plan_space(struct builder *b)
 {
     uint64_t bytes = b->request->limits.memory_bytes;
     if (!bytes)
         bytes = UINT64_C(1) << 30;
     uint64_t inodes = bytes / PAGE > INODES_MAX ? INODES_MAX : bytes / PAGE;
     bytes += bytes / 2 + (16 << 20);
+    add(b, (struct plan_step){.kind = PLAN_SPACE, .number = {bytes, inodes}});
+}
+
+static void plan_root(struct builder *b, bool network)
+{
     add_text(b, PLAN_HOSTNAME, "nacre");
     /* A nested user namespace would bring back mounts, cgroups and most of the kernel's code. */
     add_sysctl(b, "/proc/sys/user/max_user_namespaces", "0");
@@ -209,11 +244,11 @@ static void plan_root(struct builder *b)
                    arena_format(b->arena, "%u", b->host->inotify_watches / 2));
     }
     /* What waits in sockets is memory that counts for nobody. */
-    if (!b->request->network) {
+    if (!network) {
         add_sysctl(b, "/proc/sys/net/ipv4/tcp_rmem", "4096 65536 262144");
         add_sysctl(b, "/proc/sys/net/ipv4/tcp_wmem", "4096 16384 262144");
     }
-    add(b, (struct plan_step){.kind = PLAN_ROOT, .number = {bytes, inodes}});
+    add(b, (struct plan_step){.kind = PLAN_ROOT, .number = {HEAD_BYTES, HEAD_INODES}});
 }
 
 static void plan_system(struct builder *b)
@@ -234,18 +269,9 @@ static bool is_long(const char *text)
     return strlen(text) > ARGUMENT_MAX;
 }
 
-static void plan_etc(struct builder *b)
+/* What of /etc is the same for everybody. */
+static void plan_etc(struct builder *b, bool network)
 {
-    const struct plan_request *request = b->request;
-    if (is_long(request->text))
-        add_file(b, PLAN_TEXT_PATH, request->text, 0444);
-    add_file(b, "/etc/passwd",
-             arena_format(b->arena,
-                          "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" PLAN_USER
-                          ":x:%d:%d::%s:/bin/bash\n"
-                          "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-                          PLAN_UID, PLAN_GID, b->home),
-             0444);
     add_file(b, "/etc/group",
              arena_format(b->arena, "root:x:0:\n" PLAN_USER ":x:%d:\nnogroup:x:65534:\n", PLAN_GID),
              0444);
@@ -255,7 +281,21 @@ static void plan_etc(struct builder *b)
              arena_format(b->arena,
                           "passwd: files\ngroup: files\nhosts: files%s\nservices: files\n"
                           "protocols: files\nrpc: files\n",
-                          request->network ? " dns" : ""),
+                          network ? " dns" : ""),
+             0444);
+}
+
+static void plan_own_etc(struct builder *b)
+{
+    const struct plan_request *request = b->request;
+    if (is_long(request->text) && !request->warm)
+        add_file(b, PLAN_TEXT_PATH, request->text, 0444);
+    add_file(b, "/etc/passwd",
+             arena_format(b->arena,
+                          "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" PLAN_USER
+                          ":x:%d:%d::%s:/bin/bash\n"
+                          "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+                          PLAN_UID, PLAN_GID, b->home),
              0444);
     if (request->network && request->resolv_conf)
         add_bind(b, "/etc/resolv.conf", request->resolv_conf, PLAN_READ_ONLY);
@@ -407,6 +447,8 @@ static void plan_limits(struct builder *b)
     add_number(b, PLAN_LIMIT, "msgqueue", MESSAGE_BYTES);
     add_number(b, PLAN_LIMIT, "sigpending", SIGNALS);
     add(b, (struct plan_step){.kind = PLAN_UMASK, .number = {b->request->umask}});
+    if (b->request->deterministic)
+        add_text(b, PLAN_STEADY, "addresses");
 }
 
 static void access_places(struct builder *b, const struct plan_places *places, const char *access)
@@ -415,6 +457,13 @@ static void access_places(struct builder *b, const struct plan_places *places, c
         if (!places->items[i].target)
             add_access(b, places->items[i].path, access);
     }
+}
+
+/* The directory above. */
+static const char *above(struct arena *arena, const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash && slash > path ? arena_copy(arena, path, (size_t)(slash - path)) : "/";
 }
 
 /* In full strength everything that is there may be read: what may not is not there. */
@@ -445,7 +494,11 @@ static void plan_landlock(struct builder *b)
         access_places(b, &request->read, "read");
     }
     access_places(b, &request->write, "write");
-    add_access(b, request->workspace.path, request->workspace_read_only ? "read" : "write");
+    /* A layer that is laid later is none that a rule could name: the directory above it is. */
+    add_access(b,
+               request->warm && request->workspace.layer ? above(b->arena, request->workspace.path)
+                                                         : request->workspace.path,
+               request->workspace_read_only ? "read" : "write");
     add_text(b, PLAN_SCOPE, "abstract sockets");
     add_text(b, PLAN_SCOPE, "signals");
 }
@@ -486,6 +539,10 @@ static void plan_environment(struct builder *b)
         add_env(b, "GIT_CONFIG_NOSYSTEM=1");
     for (size_t i = 0; i < request->variables.count; i++)
         add_env(b, request->variables.items[i]);
+    static const char *const fixed[] = {"TZ=UTC", "SOURCE_DATE_EPOCH=315532800", "PYTHONHASHSEED=0",
+                                        "PERL_HASH_SEED=0"};
+    for (size_t i = 0; request->deterministic && i < COUNT(fixed); i++)
+        add_env(b, fixed[i]);
     /* From here on ours alone. */
     add_env(b, arena_format(b->arena, "PATH=%s", request->search_path));
     add_env(b, arena_format(b->arena, "HOME=%s", b->home));
@@ -499,11 +556,68 @@ static void plan_environment(struct builder *b)
     add_env(b, "SHLVL=0");
 }
 
+/* Between quotes in which nothing means anything. */
+static const char *quote(struct arena *arena, const char *text)
+{
+    char *quoted = arena_alloc_array(arena, strlen(text) + 1, 4), *to = quoted;
+    if (!quoted)
+        return "";
+    for (; *text; text++) {
+        const char *piece = *text == '\'' ? "'\\''" : (const char[]){*text, '\0'};
+        size_t len = strlen(piece);
+        memcpy(to, piece, len);
+        to += len;
+    }
+    *to = '\0';
+    return quoted;
+}
+
+/*
+ * A bash that waits for its text. What it did until then leaves nothing that the text could see:
+ * the time it waited, where it was, and the variable that the text came in.
+ */
+static void plan_waiting_program(struct builder *b)
+{
+    add_number(b, PLAN_FD, "gate", PLAN_GATE_FD);
+    add_path(b, PLAN_CWD, "/", 0);
+    add_path(b, PLAN_PROGRAM, b->host->bash, 0);
+    add_text(b, PLAN_ARG, "bash");
+    add_text(b, PLAN_ARG, "-c");
+    add_text(b, PLAN_ARG, "--");
+    add_text(b, PLAN_ARG,
+             "read -r -N 1 -u 9; exec 9<&-; IFS= read -r -d '' < " PLAN_TEXT_PATH
+             "; SECONDS=0; eval -- \"$REPLY\"");
+    add_text(b, PLAN_WAIT, "go");
+}
+
+/* What a warm plan has besides: what is to run, where, and how long. */
+static void plan_rest(struct builder *b, uint32_t flags)
+{
+    const struct plan_request *request = b->request;
+    if (request->limits.timeout_ms)
+        add_number(b, PLAN_BUDGET, "wall_ms", request->limits.timeout_ms);
+    if (!request->workspace_held)
+        add_place(b, &request->workspace, PLAN_OWNED | flags);
+    plan_covers(b);
+    const char *input = request->input ? "" : "exec < /dev/null; ";
+    add_file(b, PLAN_TEXT_PATH,
+             arena_format(b->arena,
+                          "%scd -- '%s' || exit 125; unset REPLY OLDPWD; export OLDPWD; %s", input,
+                          quote(b->arena, request->cwd), request->text),
+             0444);
+}
+
 static void plan_program(struct builder *b)
 {
     static const char *const stdio[] = {"stdin", "stdout", "stderr"};
     for (size_t i = 0; i < COUNT(stdio); i++)
         add_number(b, PLAN_FD, stdio[i], i);
+    if (b->request->warm) {
+        plan_waiting_program(b);
+        return;
+    }
+    if (b->request->session_fd)
+        add_number(b, PLAN_FD, PLAN_SESSION, b->request->session_fd);
 
     bool in_file = is_long(b->request->text);
     const char *text = b->request->text;
@@ -514,6 +628,9 @@ static void plan_program(struct builder *b)
         text = "eval -- \"$(<\"$HOME/.text\")\"";
     }
     add_path(b, PLAN_CWD, b->request->cwd, 0);
+    /* A plain command needs no shell, which takes longer to start than most of them run. */
+    for (size_t i = 0; !in_file && i < b->request->words.count; i++)
+        add_text(b, PLAN_WORD, b->request->words.items[i]);
     add_path(b, PLAN_PROGRAM, b->host->bash, 0);
     add_text(b, PLAN_ARG, "bash");
     add_text(b, PLAN_ARG, "-c");
@@ -523,17 +640,26 @@ static void plan_program(struct builder *b)
 
 /* --- the whole ---------------------------------------------------------------------------- */
 
-static void plan_mounts(struct builder *b)
+/* What depends on the host alone, and whether its network is shared. */
+static void plan_head(struct builder *b, bool network)
 {
-    const struct plan_request *request = b->request;
-    plan_root(b);
+    plan_namespaces(b, network);
+    plan_root(b, network);
     plan_system(b);
-    plan_etc(b);
+    plan_etc(b, network);
     plan_devices(b);
     plan_proc(b);
     add_scratch(b, "/tmp", 01777);
     add_scratch(b, "/var/tmp", 01777);
     add_scratch(b, "/run", 0755);
+}
+
+/* Returns how the workspace is shown. */
+static uint32_t plan_mounts(struct builder *b)
+{
+    const struct plan_request *request = b->request;
+    plan_space(b);
+    plan_own_etc(b);
     add_scratch(b, b->home, 0700);
     if (request->git_config)
         add_file(b, arena_format(b->arena, "%s/.gitconfig", b->home), request->git_config, 0644);
@@ -542,8 +668,21 @@ static void plan_mounts(struct builder *b)
     uint32_t flags = request->workspace_read_only ? PLAN_READ_ONLY : PLAN_WATCHED;
     if (request->workspace_held)
         flags = (flags & ~(uint32_t)PLAN_WATCHED) | PLAN_HELD;
-    add_place(b, &request->workspace, PLAN_OWNED | flags);
-    plan_covers(b);
+    /* One that waits has nothing of the workspace: no code of its own could run there yet. What is
+     * held in memory is the exception; see plan_can_be_warm. */
+    bool later = request->warm && !request->workspace_held;
+    if (later)
+        add(b, (struct plan_step){.kind = PLAN_DIR,
+                                  .path = request->workspace.path,
+                                  .flags = PLAN_OWNED,
+                                  .number = {0755}});
+    else
+        add_place(b, &request->workspace, PLAN_OWNED | flags);
+    if (later && request->workspace.layer)
+        add_text(b, PLAN_STORE, above(b->arena, above(b->arena, request->workspace.layer)));
+    if (!request->warm)
+        plan_covers(b);
+    return flags;
 }
 
 int plan_build(struct arena *arena, const struct plan_host *host,
@@ -553,28 +692,73 @@ int plan_build(struct arena *arena, const struct plan_host *host,
     struct builder b = {.arena = arena,
                         .host = host,
                         .request = request,
-                        .home = full ? home_for(request) : request->scratch};
+                        .home = full ? home_for(host, request) : request->scratch};
     if (!full && (!host->landlock_abi || !request->scratch))
         return err_set(e, -ENOTSUP, "plan: no Landlock to build landlock strength with");
     if (!full && (request->hide.count || request->protect.count || request->workspace_held))
         return err_set(e, -ENOTSUP,
                        "plan: in landlock strength nothing in the workspace can be hidden or "
                        "protected, nor can it be in memory");
-    b.plan.steps = arena_alloc_array(arena, PLAN_STEPS_MAX, sizeof(*b.plan.steps));
-
-    plan_identity(&b);
-    plan_budgets(&b);
     if (full)
-        plan_mounts(&b);
+        plan_head(&b, request->network);
+    else
+        plan_no_namespaces(&b);
+    plan_budgets(&b);
+    uint32_t flags = full ? plan_mounts(&b) : 0;
     plan_limits(&b);
     plan_landlock(&b);
     plan_filter(&b);
     plan_environment(&b);
     plan_program(&b);
+    if (request->warm)
+        plan_rest(&b, flags);
 
     if (b.plan.count == PLAN_STEPS_MAX)
         return err_set(e, -E2BIG, "plan: more than %d steps", PLAN_STEPS_MAX - 1);
     if (arena->failed)
+        return err_set(e, -ENOMEM, "plan: out of memory");
+    *ret = b.plan;
+    return 0;
+}
+
+/* Whether a variable makes a program that is started, bash or its loader, read what it names. */
+static bool is_read_at_start(const char *variable)
+{
+    static const char *const names[] = {
+        "BASH",    "ENV=", "LD_",  "GLIBC_",    "GCONV_",  "LOCPATH=", "NLSPATH",
+        "MALLOC_", "IFS=", "PS4=", "SHELLOPTS", "POSIXLY", "RES_",     "HOSTALIASES"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strncmp(variable, names[i], strlen(names[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool plan_can_be_warm(const struct plan_host *host, const struct plan_request *request)
+{
+    bool in_root = strrchr(request->workspace.path, '/') == request->workspace.path;
+    for (size_t i = 0; i < request->variables.count; i++) {
+        if (is_read_at_start(request->variables.items[i]))
+            return false;
+    }
+    return request->strength == PLAN_FULL && host->landlock_abi && !request->network &&
+           !request->write.count && (request->workspace_held || !in_root);
+}
+
+struct plan plan_ahead(const struct plan *plan)
+{
+    struct plan ahead = {.steps = plan->steps};
+    while (ahead.count < plan->count && plan->steps[ahead.count++].kind != PLAN_WAIT)
+        ;
+    return ahead;
+}
+
+int plan_build_head(struct arena *arena, const struct plan_host *host, struct plan *ret,
+                    struct err *e)
+{
+    struct builder b = {.arena = arena, .host = host};
+    plan_head(&b, false);
+    if (arena->failed || b.plan.count == PLAN_STEPS_MAX)
         return err_set(e, -ENOMEM, "plan: out of memory");
     *ret = b.plan;
     return 0;

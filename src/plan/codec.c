@@ -139,3 +139,20 @@ int plan_decode(const char *bytes, size_t len, struct plan_step *steps, size_t m
     *ret = (struct plan){.steps = steps, .count = header.count};
     return 0;
 }
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool plan_begins_with(const struct plan *plan, const struct plan *head)
+{
+    bool same = plan->count >= head->count;
+    for (size_t i = 0; same && i < head->count; i++) {
+        const struct plan_step *a = &plan->steps[i], *b = &head->steps[i];
+        same = a->kind == b->kind && a->flags == b->flags && a->number[0] == b->number[0] &&
+               a->number[1] == b->number[1] && same_text(a->path, b->path) &&
+               same_text(a->text, b->text);
+    }
+    return same;
+}

@@ -26,18 +26,21 @@ enum plan_kind {
     PLAN_HOSTNAME, /* text */
     PLAN_SYSCTL,   /* path below /proc/sys, of the new namespaces; text: value */
     PLAN_ROOT,     /* number: bytes and inodes of the tmpfs that is the new root */
+    PLAN_SPACE,    /* number: bytes and inodes that it has from here on */
     PLAN_DIR,      /* path; number: mode */
     PLAN_FILE,     /* path, text; number: mode */
     PLAN_LINK,     /* path, text: where it points. If there: nothing is wrong with one that is */
     PLAN_SCRATCH,  /* path; number: mode. Writable part of the root's tmpfs */
     PLAN_BIND,     /* path, text: source on the host; number: device and inode it must have, or 0 */
-    PLAN_LAYER, /* path of a bind, text: directory of the host. What is written there goes there */
-    PLAN_PIN,   /* path: mounted on itself, so that it cannot be moved away */
-    PLAN_HIDE,  /* path: covered by something empty that cannot be opened */
-    PLAN_PROC,  /* path */
-    PLAN_MOUNT, /* path, text: devpts or mqueue. A file system of the new namespaces */
-    PLAN_LIMIT, /* text: name of the resource; number: value */
-    PLAN_UMASK, /* number: mask */
+    PLAN_LAYER,  /* path of a bind, text: directory of the host. What is written there goes there */
+    PLAN_STORE,  /* text: directory of the host below which the layer lies that is laid later */
+    PLAN_PIN,    /* path: mounted on itself, so that it cannot be moved away */
+    PLAN_HIDE,   /* path: covered by something empty that cannot be opened */
+    PLAN_PROC,   /* path */
+    PLAN_MOUNT,  /* path, text: devpts or mqueue. A file system of the new namespaces */
+    PLAN_LIMIT,  /* text: name of the resource; number: value */
+    PLAN_UMASK,  /* number: mask */
+    PLAN_STEADY, /* text: what is always the same: addresses, in place of random ones */
     PLAN_LANDLOCK, /* number: version of its interface that is used */
     PLAN_ACCESS,   /* path, text: read or write. What Landlock leaves open; the rest is closed */
     PLAN_SCOPE,    /* text: what Landlock keeps among the inside: abstract sockets, signals */
@@ -45,8 +48,10 @@ enum plan_kind {
     PLAN_FD,       /* text: what it is; number: descriptor that the program keeps */
     PLAN_ENV,      /* text: NAME=VALUE */
     PLAN_CWD,      /* path */
-    PLAN_PROGRAM,  /* path of the file to execute */
+    PLAN_WORD,     /* text: of a plain command, which is executed if PATH finds it */
+    PLAN_PROGRAM,  /* path of the file to execute otherwise */
     PLAN_ARG,      /* text */
+    PLAN_WAIT,     /* text: until what. The program is started before, and begins after the rest */
     PLAN_KINDS
 };
 
@@ -95,6 +100,11 @@ enum { PLAN_UID = 1000, PLAN_GID = 1000 };
 
 /* Where a text that is too long for an argument lies inside. */
 #define PLAN_TEXT_PATH "/etc/nacre/text"
+
+/* Where a program that was executed ahead waits for the word to begin. */
+enum { PLAN_GATE_FD = 9 };
+/* What the descriptor is for to which a session's state is written. */
+#define PLAN_SESSION "session"
 
 /* --- what the host has -------------------------------------------------------------------- */
 
@@ -164,15 +174,42 @@ struct plan_request {
     bool network;                    /* share the host's */
     const char *resolv_conf;         /* canonical path of the host's, with the network; NULL */
     const char *text;                /* for bash */
-    const char *search_path;         /* PATH */
-    struct plan_texts variables;     /* NAME=VALUE, besides what every box has */
+    struct plan_texts words; /* of a plain command that is no builtin of bash; none: it is not */
+    const char *search_path; /* PATH */
+    struct plan_texts variables; /* NAME=VALUE, besides what every box has */
+    uint32_t session_fd;         /* where the program writes a session's state; 0: nowhere */
+    bool deterministic;          /* what differs from run to run is fixed */
     unsigned umask;
     struct plan_limits limits;
+    bool warm;  /* all that can be is built before it is known what is to run, and where */
+    bool input; /* warm: standard input is the caller's, and not /dev/null */
 };
 
 /* Builds the plan in the arena. */
 int plan_build(struct arena *arena, const struct plan_host *host,
                const struct plan_request *request, struct plan *ret, struct err *e);
+
+/*
+ * The steps with which nearly every plan begins, for they depend on the host alone: the launcher
+ * may have them before there is a request. A plan that begins otherwise is built from the start.
+ */
+int plan_build_head(struct arena *arena, const struct plan_host *host, struct plan *ret,
+                    struct err *e);
+
+/*
+ * Whether a warm plan can be made for this request. Its program is a bash that was executed ahead
+ * and waits for its text, so what it shows later must fit what it was walled in with: a workspace
+ * whose parent is not the root, and nothing else that is written to. And it must be nobody's but
+ * the system's until it begins, since process 1 has its rights until then: no variable may make it
+ * read files of somebody else's, and Landlock must be there.
+ */
+bool plan_can_be_warm(const struct plan_host *host, const struct plan_request *request);
+
+/* The steps of a warm plan that are built ahead: up to PLAN_WAIT, and with it. */
+struct plan plan_ahead(const struct plan *plan);
+
+/* Whether `plan` begins with all steps of `head`. */
+bool plan_begins_with(const struct plan *plan, const struct plan *head);
 
 /*
  * Whether `path` may be a workspace: not the root, not a system directory. Sets the reason.

@@ -5,23 +5,13 @@
 
 #include "base/fd.h"
 #include "sandbox/sandbox.h"
-
-enum { ABOVE_WIRE = 16 };
+#include "sandbox/spawn.h"
 
 int keeper_start(const char *launcher, uint64_t bytes, struct keeper *ret, struct err *e)
 {
     struct keeper k = KEEPER_NONE;
-    int theirs[] = {-1, -1, -1, -1}, pair[2];
     struct wire_message message;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(e, -errno, "cannot make a socket");
-    k.control = pair[1];
-    theirs[WIRE_CONTROL_FD] = fd_copy_above(pair[0], ABOVE_WIRE);
-    fd_close(&pair[0]);
-    int r = theirs[WIRE_CONTROL_FD];
-    if (r >= 0)
-        r = sandbox_spawn(launcher, WIRE_KEEP, theirs, sizeof(theirs) / sizeof(theirs[0]), &k.pid);
-    fd_close(&theirs[WIRE_CONTROL_FD]);
+    int r = spawn_launcher(launcher, WIRE_KEEP, &k.pid, &k.control);
     if (r < 0) {
         err_errno(e, r, "cannot execute the launcher '%s'", launcher);
     } else if (send(k.control, &bytes, sizeof(bytes), MSG_NOSIGNAL) != (ssize_t)sizeof(bytes) ||

@@ -41,6 +41,9 @@
 #ifndef SYS_fsmount
 #define SYS_fsmount 432
 #endif
+#ifndef SYS_fspick
+#define SYS_fspick 433
+#endif
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -160,6 +163,11 @@ static inline int kernel_move_mount(int from_dir, const char *from, int to_dir, 
 static inline int kernel_fsopen(const char *type, unsigned flags)
 {
     return (int)syscall(SYS_fsopen, type, flags);
+}
+
+static inline int kernel_fspick(int dir, const char *path, unsigned flags)
+{
+    return (int)syscall(SYS_fspick, dir, path, flags);
 }
 
 static inline int kernel_fsconfig(int fs, unsigned command, const char *key, const void *value,

@@ -2,17 +2,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/group.h"
 #include "sandbox/probe_rows.h"
 
 /* --- release -------------------------------------------------------------------------------- */
@@ -55,142 +58,76 @@ static char *next_line(char **at)
     return line;
 }
 
-/* Whether `word` is one of `words`, which are parted by any of `between`. */
-static bool has_word(const char *words, const char *between, const char *word)
+static int make_group(struct probe_report *report, int parent)
 {
-    size_t len = strlen(word);
-    for (const char *at = words; *at;) {
-        size_t n = strcspn(at, between);
-        if (n == len && memcmp(at, word, n) == 0)
-            return true;
-        at += n + (at[n] != '\0');
-    }
-    return false;
-}
-
-/* The path of this process in the hierarchy: version 2 when `controller` is NULL. */
-static bool own_group(const char *controller, char *ret, size_t size)
-{
-    char text[4096], *at = text;
-    if (probe_read("/proc/self/cgroup", text, sizeof(text)) <= 0)
-        return false;
-    for (char *line; (line = next_line(&at));) { /* ID:CONTROLLERS:PATH */
-        char *controllers = strchr(line, ':');
-        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!path)
-            continue;
-        *path++ = '\0';
-        controllers++;
-        if (controller ? !has_word(controllers, ",", controller) : *controllers != '\0')
-            continue;
-        return (size_t)snprintf(ret, size, "%s", path) < size;
-    }
-    return false;
-}
-
-/* The directory of this process's group, found through the mount that shows the hierarchy. */
-static bool group_directory(const char *controller, char *ret, size_t size)
-{
-    char group[1024], text[64 * 1024], *at = text;
-    if (!own_group(controller, group, sizeof(group)) ||
-        probe_read("/proc/self/mountinfo", text, sizeof(text)) <= 0)
-        return false;
-    /* ID PARENT DEV ROOT PLACE … - TYPE SOURCE OPTIONS */
-    for (char *line; (line = next_line(&at));) {
-        char root[512], place[512], type[32], options[256];
-        char *tail = strstr(line, " - ");
-        if (!tail || sscanf(line, "%*s %*s %*s %511s %511s", root, place) != 2 ||
-            sscanf(tail, " - %31s %*s %255s", type, options) != 2)
-            continue;
-        if (strcmp(type, controller ? "cgroup" : "cgroup2") != 0 ||
-            (controller && !has_word(options, ",", controller)))
-            continue;
-        /* A mount may show only a part: what is above its root is not in the path below it. */
-        size_t skip = strlen(root);
-        if (strcmp(root, "/") == 0 || strncmp(group, root, skip) != 0)
-            skip = 0;
-        return (size_t)snprintf(ret, size, "%s%s", place, group + skip) < size;
-    }
-    return false;
-}
-
-static int make_group(struct probe_report *report, const char *directory)
-{
-    char path[2048];
-    snprintf(path, sizeof(path), "%s/nacre-probe-%d", directory, (int)getpid());
-    int r = probe_step(report, "mkdir in the own group", mkdir(path, 0755));
+    char name[64];
+    snprintf(name, sizeof(name), "nacre-probe-%d", (int)getpid());
+    int r = probe_step(report, "mkdir of a control group", mkdirat(parent, name, 0755));
     if (r >= 0)
-        r = probe_step(report, "rmdir in the own group", rmdir(path));
+        r = probe_step(report, "rmdir of a control group", unlinkat(parent, name, AT_REMOVEDIR));
     return r;
 }
 
 static int attempt_group_v2(struct probe_report *report)
 {
-    char directory[1600], path[2048], controllers[512];
-    if (!group_directory(NULL, directory, sizeof(directory)))
-        return probe_wrong(report, "no version 2 hierarchy is mounted");
-    snprintf(path, sizeof(path), "%s/cgroup.controllers", directory);
-    ssize_t len = probe_read(path, controllers, sizeof(controllers));
-    if (len < 0) {
-        report->step = "read cgroup.controllers";
-        return (int)len;
-    }
-    if (!has_word(controllers, " \n", "memory") || !has_word(controllers, " \n", "pids"))
-        return probe_wrong(report,
-                           "the own group (version 2) lacks the controllers memory and pids");
-    int r = make_group(report, directory);
-    snprintf(path, sizeof(path), "%s/cgroup.subtree_control", directory);
-    if (r >= 0)
-        r = probe_step(report, "write cgroup.subtree_control", access(path, W_OK));
-    snprintf(path, sizeof(path), "%s/cgroup.procs", directory);
-    if (r >= 0)
-        r = probe_step(report, "write cgroup.procs", access(path, W_OK));
-    return r;
+    uint64_t threads = UINT64_MAX;
+    FD_CLEANUP int parent = group_open_parent_v2(&threads);
+    if (parent < 0)
+        return probe_wrong(report, "no group above this one may be divided, with memory in its "
+                                   "cgroup.subtree_control");
+    return make_group(report, parent);
 }
 
 static int attempt_group_v1(struct probe_report *report)
 {
     static const char *const controllers[] = {"memory", "pids"};
     for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
-        char directory[1600];
-        if (!group_directory(controllers[i], directory, sizeof(directory)))
-            return probe_wrong(report, "no version 1 hierarchy with memory and pids is mounted");
-        int r = make_group(report, directory);
+        FD_CLEANUP int parent = group_open_parent_v1(controllers[i]);
+        if (parent < 0)
+            return probe_wrong(report, "no writable group of version 1 with memory and pids");
+        int r = make_group(report, parent);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-#define UNTIL_THEN "until then memory and processes cannot be limited this way"
+#define UNTIL_THEN "; until then memory is watched, not bounded by the kernel"
+
+static bool is_v2(void)
+{
+    struct statfs fs;
+    return statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
 
 void probe_cgroup(struct probe_result *r)
 {
     struct probe_report second, first;
     if (probe_try(0, attempt_group_v2, &second) == 0) {
-        probe_found(r, "version 2, delegated with memory and pids");
+        probe_found(r, "version 2, memory is handed on to groups of ours");
         return;
     }
     if (probe_try(0, attempt_group_v1, &first) == 0) {
         probe_found(r, "version 1, memory and pids writable");
         return;
     }
-    /* A version 1 that is there but closed tells more than an absent or empty version 2. */
-    bool closed = first.code != -EPROTO && second.code == -EPROTO;
-    probe_failed(r, closed ? &first : &second);
+    probe_failed(r, &second);
     if (geteuid() != 0 && access("/run/systemd/system", F_OK) == 0)
         probe_remedy(r, "start nacre in a delegated group: systemd-run --user --scope -p "
-                        "Delegate=yes nacre …; " UNTIL_THEN);
+                        "Delegate=yes nacre …" UNTIL_THEN);
     else if (probe_in_container())
         probe_remedy(r, "start the container with a writable /sys/fs/cgroup (docker run "
-                        "--privileged, or podman run --security-opt "
-                        "unmask=/sys/fs/cgroup); " UNTIL_THEN);
-    else if (geteuid() == 0)
-        probe_remedy(
-            r, "mount a writable hierarchy: mount -t cgroup2 none /sys/fs/cgroup; " UNTIL_THEN);
+                        "--privileged, or podman run --security-opt unmask=/sys/fs/cgroup), and "
+                        "nacre in a group below one that hands memory on" UNTIL_THEN);
+    else if (geteuid() != 0)
+        probe_remedy(r, "have root make a group that you own with '+memory +pids' in its "
+                        "cgroup.subtree_control, and start nacre in a group below it" UNTIL_THEN);
+    else if (is_v2())
+        probe_remedy(r, "hand memory on: echo '+memory +pids' > "
+                        "/sys/fs/cgroup/cgroup.subtree_control" UNTIL_THEN);
     else
-        probe_remedy(r, "have root make a group that you own and start nacre in it (mkdir "
-                        "/sys/fs/cgroup/nacre, chown -R); " UNTIL_THEN);
+        probe_remedy(r,
+                     "mount a writable hierarchy: mount -t cgroup2 none /sys/fs/cgroup" UNTIL_THEN);
 }
 
 /* --- subordinate ids ------------------------------------------------------------------------ */

@@ -4,23 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/probe.h"
+#include "sandbox/spawn.h"
 #include "sandbox/wire.h"
 
-enum {
-    ABOVE_WIRE = 16,      /* our copies lie above the numbers that the launcher wants */
-    PIPE_BYTES = 1 << 18, /* fewer switches between writer and reader */
-};
+enum { PIPE_BYTES = 1 << 18 }; /* fewer switches between writer and reader */
 
 /* One pipe end for the launcher and the other for us, which does not block. */
 static int make_pipe(bool launcher_reads, int *ret_theirs, int *ret_ours)
@@ -34,21 +32,8 @@ static int make_pipe(bool launcher_reads, int *ret_theirs, int *ret_ours)
     return fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-/* The launcher's end of everything; index is the number under which it finds it. */
-enum { THEIRS = WIRE_CONTROL_FD + 1 };
-
-static int make_plan_fd(const struct allocator *allocator, const struct plan *plan)
-{
-    struct buf bytes;
-    buf_init(&bytes, allocator, PLAN_BYTES_MAX);
-    int r = plan_encode(plan, &bytes);
-    if (r == 0)
-        r = fd_sealed_memory("nacre-plan", bytes.data, bytes.len);
-    buf_release(&bytes);
-    return r;
-}
-
-static int make_descriptors(bool input, struct sandbox *s, int theirs[THEIRS])
+/* The program's own descriptors: one end of each pipe for it, the other for us. */
+static int make_stdio(bool input, struct sandbox *s, int theirs[static STDERR_FILENO + 1])
 {
     int r = make_pipe(false, &theirs[STDOUT_FILENO], &s->output);
     if (r == 0)
@@ -59,90 +44,103 @@ static int make_descriptors(bool input, struct sandbox *s, int theirs[THEIRS])
         theirs[STDIN_FILENO] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         r = theirs[STDIN_FILENO] < 0 ? -errno : 0;
     }
-    int pair[2];
-    if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        r = -errno;
-    else if (r == 0) {
-        theirs[WIRE_CONTROL_FD] = pair[0];
-        s->control = pair[1];
-    }
-    for (int i = 0; r >= 0 && i < THEIRS; i++) {
-        if (theirs[i] < 0)
-            continue;
-        int high = fd_copy_above(theirs[i], ABOVE_WIRE);
-        fd_close(&theirs[i]);
-        r = theirs[i] = high;
-    }
-    return r < 0 ? r : 0;
+    return r;
 }
 
-/* Executes the launcher with an empty environment, default signals and its descriptors in place. */
-int sandbox_spawn(const char *launcher, const char *argument, const int *theirs, size_t count,
-                  pid_t *ret)
+/* A terminal of its own for all three. */
+static int make_terminal(struct sandbox *s, int theirs[static STDERR_FILENO + 1])
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int r = posix_spawn_file_actions_init(&actions);
-    if (r != 0)
-        return -r;
-    r = posix_spawnattr_init(&attributes);
-    if (r != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return -r;
-    }
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    for (size_t i = 0; r == 0 && i < count; i++) {
-        if (theirs[i] >= 0)
-            r = posix_spawn_file_actions_adddup2(&actions, theirs[i], (int)i);
-    }
-    if (r == 0) {
-        char name[] = "nacre-launch";
-        char *argv[] = {name, (char *)argument, NULL}, *environment[] = {NULL};
-        r = posix_spawn(ret, launcher, &actions, &attributes, argv, environment);
-    }
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return -r;
+    const struct winsize usual = {.ws_row = 24, .ws_col = 80};
+    s->output = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (s->output < 0 || grantpt(s->output) < 0 || unlockpt(s->output) < 0 ||
+        ioctl(s->output, TIOCSWINSZ, &usual) < 0 || fcntl(s->output, F_SETFL, O_NONBLOCK) < 0 ||
+        (s->input = fcntl(s->output, F_DUPFD_CLOEXEC, 0)) < 0 ||
+        (theirs[0] = ioctl(s->output, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0 ||
+        (theirs[1] = fcntl(theirs[0], F_DUPFD_CLOEXEC, 0)) < 0 ||
+        (theirs[2] = fcntl(theirs[0], F_DUPFD_CLOEXEC, 0)) < 0)
+        return -errno;
+    return 0;
 }
 
-int sandbox_open(const char *launcher, bool input, struct sandbox *ret, struct err *e)
+int sandbox_open(const char *launcher, struct sandbox *ret, struct err *e)
 {
     struct sandbox s = SANDBOX_NONE;
-    int theirs[THEIRS];
-    for (int i = 0; i < THEIRS; i++)
-        theirs[i] = -1;
-
-    int r = make_descriptors(input, &s, theirs);
+    int r = spawn_launcher(launcher, NULL, &s.launcher, &s.control);
     if (r < 0)
-        err_errno(e, r, "cannot make the sandbox's descriptors");
-    else if ((r = sandbox_spawn(launcher, NULL, theirs, THEIRS, &s.launcher)) < 0)
-        err_errno(e, r, "cannot execute the launcher '%s'", launcher);
-    for (int i = 0; i < THEIRS; i++)
-        fd_close(&theirs[i]);
-    if (r < 0) {
-        s.launcher = -1;
-        sandbox_release(&s);
-        return r;
-    }
+        return err_errno(e, r, "cannot execute the launcher '%s'", launcher);
     *ret = s;
     return 0;
 }
 
 int sandbox_start(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
-                  int held, struct err *e)
+                  unsigned flags, int held, struct err *e)
 {
-    FD_CLEANUP int file = make_plan_fd(allocator, plan);
-    const int fds[] = {file, held};
+    FD_CLEANUP int file = spawn_plan_file(allocator, plan);
     if (file < 0)
         return err_errno(e, file, "cannot write down the plan");
-    int r = fd_send(s->control, fds, held < 0 ? 1 : 2);
+    int theirs[STDERR_FILENO + 1] = {-1, -1, -1};
+    s->start_ms = clock_monotonic_ms();
+    int r = flags & SANDBOX_TERMINAL ? make_terminal(s, theirs)
+                                     : make_stdio(flags & SANDBOX_INPUT, s, theirs);
+    FD_CLEANUP int session = -1;
+    if (r == 0 && (flags & SANDBOX_SESSION))
+        r = make_pipe(false, &session, &s->session);
+    int pair[2] = {-1, -1};
+    if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        r = -errno;
+    s->programs = pair[1];
+    FD_CLEANUP int programs = pair[0];
+    const int more = session >= 0 ? session : held;
+    const int fds[] = {file, theirs[0], theirs[1], theirs[2], programs, more};
+    if (r < 0)
+        err_errno(e, r, "cannot make the sandbox's descriptors");
     /* A launcher that has died says why, or how, with the next event. */
-    return r < 0 && r != -EPIPE ? err_errno(e, r, "cannot send the plan") : 0;
+    else if ((r = fd_send(s->control, fds, more < 0 ? 5 : 6)) == -EPIPE || r == -ECONNRESET)
+        r = 0;
+    else if (r < 0)
+        err_errno(e, r, "cannot send the plan");
+    for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+        fd_close(&theirs[i]);
+    return r;
+}
+
+int sandbox_go(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
+               bool input, struct err *e)
+{
+    FD_CLEANUP int file = spawn_plan_file(allocator, plan);
+    if (file < 0)
+        return err_errno(e, file, "cannot write down the plan");
+    if (!input)
+        fd_close(&s->input);
+    s->start_ms = clock_monotonic_ms();
+    int r = fd_send(s->control, &file, 1);
+    return r < 0 && r != -EPIPE && r != -ECONNRESET ? err_errno(e, r, "cannot send the plan") : 0;
+}
+
+int sandbox_await(struct sandbox *s, int timeout_ms, struct err *e)
+{
+    struct wire_message message = {0};
+    struct pollfd control = {.fd = s->control, .events = POLLIN};
+    int ready;
+    do
+        ready = poll(&control, 1, timeout_ms);
+    while (ready < 0 && errno == EINTR);
+    if (ready <= 0)
+        return err_set(e, -ETIMEDOUT, "the sandbox was not built in time");
+    if (recv(s->control, &message, sizeof(message), 0) != (ssize_t)sizeof(message))
+        return err_set(e, -EPIPE, "the sandbox's guard died");
+    if (message.kind == WIRE_WAITS)
+        return 0;
+    message.text[sizeof(message.text) - 1] = '\0';
+    sandbox_explain(&message, e);
+    return e && e->code < 0 ? e->code : -EPROTO;
+}
+
+bool sandbox_waits(const struct sandbox *s)
+{
+    /* From then on it says nothing before it has its whole plan, but that it failed. */
+    struct pollfd control = {.fd = s->control, .events = POLLIN};
+    return s->launcher > 0 && poll(&control, 1, 0) == 0;
 }
 
 /* What to do about it, behind the reason. */
@@ -240,6 +238,8 @@ static void release(struct sandbox *s, int flags)
     fd_close(&s->input);
     fd_close(&s->output);
     fd_close(&s->errors);
+    fd_close(&s->programs);
+    fd_close(&s->session);
     /* ECHILD: the host program reaps for us. */
     while (s->launcher > 0 && waitpid(s->launcher, NULL, flags) < 0 && errno == EINTR)
         ;

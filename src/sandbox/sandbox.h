@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
 #include "sandbox/wire.h"
@@ -22,6 +23,9 @@ struct sandbox {
     int input;   /* write end of the program's stdin, non-blocking; -1: it has /dev/null */
     int output;  /* read ends, non-blocking */
     int errors;
+    int programs;      /* readable when a program was started, or has ended */
+    int session;       /* read end of the pipe for a session's state, likewise; -1: there is none */
+    uint64_t start_ms; /* when it was given its plan, by the monotonic clock */
 };
 
 /* What became of it, as sandbox_read_event hears it. */
@@ -42,21 +46,74 @@ struct sandbox_outcome {
 
 #define SANDBOX_NONE                                                                               \
     {                                                                                              \
-        .launcher = -1, .control = -1, .input = -1, .output = -1, .errors = -1                     \
+        .launcher = -1, .control = -1, .input = -1, .output = -1, .errors = -1, .programs = -1,    \
+        .session = -1                                                                              \
     }
 
-/*
- * Executes the launcher (a path), which makes namespaces and waits. With `input`, the program's
- * stdin is a pipe. On failure nothing is left behind.
- */
-int sandbox_open(const char *launcher, bool input, struct sandbox *ret, struct err *e);
+/* Executes the launcher (a path), which makes namespaces and waits. */
+int sandbox_open(const char *launcher, struct sandbox *ret, struct err *e);
 
-/* Gives it the plan; `held` is the mount that the plan's held step means, or -1. */
+/*
+ * Gives it the plan; `held` is the mount that the plan's held step means, or -1.
+ */
+enum sandbox_flag {
+    SANDBOX_INPUT = 1 << 0,   /* the program's stdin is a pipe */
+    SANDBOX_SESSION = 1 << 1, /* as the plan says; not with a held mount */
+    /* The program's stdio is a terminal of its own, whose other side are `input` and `output`;
+     * `errors` is -1. */
+    SANDBOX_TERMINAL = 1 << 2,
+};
 int sandbox_start(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
-                  int held, struct err *e);
+                  unsigned flags, int held, struct err *e);
+
+/*
+ * For a warm plan: started with the part of it that is built ahead (with a pipe for the program's
+ * stdin), it waits for sandbox_go, which gives it the whole. Without `input` that pipe is closed.
+ */
+int sandbox_go(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
+               bool input, struct err *e);
+/* Waits, at most so long, until it has come to that. */
+int sandbox_await(struct sandbox *s, int timeout_ms, struct err *e);
+/* Whether one that waits is still there to go. */
+bool sandbox_waits(const struct sandbox *s);
 
 /* Reads one event from `control` without blocking. 0: none was there. 1: outcome updated. */
 int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome);
+
+/* --- programs.c: what is started inside ------------------------------------------------------ */
+
+/* What the launcher said of a program. Texts are the inside's, and end with NUL. */
+struct sandbox_program {
+    bool started;    /* else only others have ended */
+    bool waits;      /* for an answer, before its first instruction */
+    bool dark;       /* it could not be looked at: all below is empty */
+    bool alone;      /* static, or a loader itself */
+    uint32_t id;     /* 1, 2, 3 … */
+    uint32_t before; /* that it replaces in its process; 0: none */
+    struct wire_program_end ends[WIRE_PROGRAM_ENDS]; /* of programs that were told before */
+    size_t end_count;
+    const char *name;   /* by which it was started */
+    const char *path;   /* of its file, inside */
+    const char *script; /* of its script, inside; empty: it has none */
+    const char *const *argv;
+    size_t argc;                   /* 1 or more, unless it is dark */
+    int files[WIRE_PROGRAM_FILES]; /* to be read and compared, no more: the first is its own */
+    int word[WIRE_PROGRAM_FILES];  /* which argument each is, or WIRE_PROGRAM_… */
+    size_t file_count;             /* 0: it does not wait */
+};
+
+/*
+ * Waits for the next on a sandbox's `programs`. 1: there is one, whose texts are in the arena; 0:
+ * no more will come; negative: what came makes no sense, or cannot be held.
+ */
+int sandbox_read_program(int programs, struct arena *arena, struct sandbox_program *ret);
+void sandbox_release_program(struct sandbox_program *program);
+
+/* What anything is to be said about; once at most. The others no longer wait. */
+int sandbox_tell_interest(int programs, const struct wire_interest *interest);
+
+/* Whether it runs or dies. */
+int sandbox_answer_program(int programs, uint32_t id, bool runs);
 
 /* Kills the whole tree. The end comes as an event, after the last process is gone. */
 void sandbox_kill(struct sandbox *s);
@@ -82,11 +139,7 @@ int keeper_start(const char *launcher, uint64_t bytes, struct keeper *ret, struc
 int keeper_mount(const struct keeper *k, struct err *e);
 void keeper_end(struct keeper *k);
 
-/* sandbox.c: executes the launcher; theirs[i] becomes its descriptor i, those below 0 are left out.
- */
-int sandbox_spawn(const char *launcher, const char *argument, const int *theirs, size_t count,
-                  pid_t *ret);
-/* What a launcher said that it could not do, with the remedy. */
+/* sandbox.c: what a launcher said that it could not do, with the remedy. */
 void sandbox_explain(const struct wire_message *message, struct err *e);
 
 #endif

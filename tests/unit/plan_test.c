@@ -114,6 +114,69 @@ static void test_contents(void)
     arena_release(&arena);
 }
 
+/* What the launcher may build before there is a request. */
+static void test_head(void)
+{
+    struct arena arena;
+    struct plan head, plan, other;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    struct plan_request request = request_for("/srv/project", "echo hi");
+    tap_number(plan_build_head(&arena, &host, &head, NULL), 0, "a head is built");
+    plan_build(&arena, &host, &request, &plan, NULL);
+    tap_check(head.count > 40 && plan_begins_with(&plan, &head), "a plan begins with the head");
+    tap_check(!has(&head, PLAN_BIND, "/srv/project") && !has(&head, PLAN_BUDGET, "wall_ms") &&
+                  !has(&head, PLAN_SCRATCH, "/home/agent"),
+              "which has nothing of the request");
+    request.limits.memory_bytes = 1 << 30;
+    request.home = "/home/me";
+    request.workspace_read_only = true;
+    plan_build(&arena, &host, &request, &other, NULL);
+    tap_check(plan_begins_with(&other, &head), "and is the same for another request");
+    size_t space = 0;
+    while (space < other.count && other.steps[space].kind != PLAN_SPACE)
+        space++;
+    tap_check(space >= head.count && space < other.count && other.steps[space].number[0] > 1 << 30,
+              "its size comes after it");
+    request.network = true;
+    plan_build(&arena, &host, &request, &other, NULL);
+    tap_check(!plan_begins_with(&other, &head), "with the host's network it is another");
+    request.network = false;
+    request.strength = PLAN_LANDLOCK_ONLY;
+    request.scratch = "/tmp/x";
+    plan_build(&arena, &host, &request, &other, NULL);
+    tap_check(!plan_begins_with(&other, &head), "and without namespaces");
+    struct plan_step *step = &plan.steps[find(&plan, PLAN_BIND, "/usr")];
+    step->flags = 0;
+    tap_check(!plan_begins_with(&plan, &head), "one flag makes a difference");
+    plan.count = head.count - 1;
+    tap_check(!plan_begins_with(&plan, &head), "a plan that is shorter does not begin with it");
+    arena_release(&arena);
+}
+
+static void test_words(void)
+{
+    struct arena arena;
+    struct plan plan;
+    arena_init(&arena, &allocator_libc, 8 << 20);
+    const char *const words[] = {"git", "status", ""};
+    struct plan_request request = request_for("/srv/p", "git status ''");
+    request.words = (struct plan_texts){words, 3};
+    plan_build(&arena, &host, &request, &plan, NULL);
+    size_t at = find(&plan, PLAN_WORD, "git");
+    tap_check(at + 2 < plan.count && strcmp(plan.steps[at + 1].text, "status") == 0 &&
+                  plan.steps[at + 2].kind == PLAN_WORD && !plan.steps[at + 2].text[0],
+              "the words of a plain command, in order");
+    tap_check(has(&plan, PLAN_ARG, "git status ''"), "and bash behind them");
+    char *text = malloc(200000);
+    memset(text, 'x', 199999);
+    text[199999] = '\0';
+    request.text = text;
+    plan_build(&arena, &host, &request, &plan, NULL);
+    tap_check(!has(&plan, PLAN_WORD, "git"), "not for a text that is too long for an argument");
+    free(text);
+    arena_release(&arena);
+}
+
 static void test_home(void)
 {
     static const struct {
@@ -380,6 +443,8 @@ static void test_memory(void)
 int main(void)
 {
     test_contents();
+    test_head();
+    test_words();
     test_home();
     test_covers();
     test_network();

@@ -10,16 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/group.h"
 #include "sandbox/launch/guard.h"
 
 enum { GROUPS = 3, ROUNDS = 16, THREADS_A_PROCESS = 32, THREADS_LEAST = 512 };
@@ -43,134 +41,37 @@ static bool write_number(int dir, const char *name, uint64_t number)
     return write_file(dir, name, text);
 }
 
-static size_t read_file(int dir, const char *name, char *ret, size_t size)
-{
-    FD_CLEANUP int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
-    ret[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
-static bool has_word(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += len) {
-        bool starts = at == list || strchr(" ,:", at[-1]);
-        if (starts && (strchr(" ,:\n", at[len]) != NULL))
-            return true;
-    }
-    return false;
-}
-
-/* --- where our own group is ---------------------------------------------------------------- */
-
-/* Our path in a hierarchy, from /proc/self/cgroup: "N:CONTROLLERS:PATH". Empty for version 2. */
-static bool own_path(const char *controller, char ret[static PATH_MAX])
-{
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    char line[PATH_MAX + 64];
-    bool found = false;
-    while (f && !found && fgets(line, sizeof(line), f)) {
-        char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
-        if (!path)
-            continue;
-        *path++ = '\0';
-        list++;
-        path[strcspn(path, "\n")] = '\0';
-        found = controller[0] ? has_word(list, controller) : list[0] == '\0';
-        if (found)
-            snprintf(ret, PATH_MAX, "%s", path);
-    }
-    if (f)
-        fclose(f);
-    /* A path that climbs lies outside of what this namespace shows. */
-    return found && ret[0] == '/' && !strstr(ret, "/..");
-}
-
-static int open_dir(const char *mount, const char *path)
-{
-    char full[PATH_MAX + 64];
-    snprintf(full, sizeof(full), "%s%s", mount, path);
-    return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/*
- * What holds for those in a group would not hold for its neighbours, of whom ours will be one.
- * False: it bounds more than numbers of threads, of which the least bound is kept.
- */
-static bool may_leave(int dir, uint64_t *threads)
-{
-    static const char *const bounds[] = {"memory.max", "memory.high", "cpu.max", "io.max",
-                                         "cpuset.cpus"};
-    char text[256];
-    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
-        if (read_file(dir, bounds[i], text, sizeof(text)) && text[0] != '\n' &&
-            strncmp(text, "max", strlen("max")) != 0)
-            return false;
-    }
-    if (read_file(dir, "pids.max", text, sizeof(text)) && text[0] != 'm') {
-        uint64_t bound = strtoull(text, NULL, 10);
-        *threads = bound < *threads ? bound : *threads;
-    }
-    return dir >= 0;
-}
-
-/*
- * Version 2: the nearest group above ours that hands memory on to its children, and is ours. Our
- * own never does, for it has us in it, unless it is the root. `threads`: lowered to what the groups
- * between allow; NULL: nobody is to be moved.
- */
-static int open_parent_v2(uint64_t *threads)
-{
-    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-    char path[PATH_MAX], handed[256];
-    struct statfs fs;
-    if (!own_path("", path))
-        return -1;
-    for (size_t m = 0; m < sizeof(mounts) / sizeof(mounts[0]); m++) {
-        if (statfs(mounts[m], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
-            continue;
-        for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
-            FD_CLEANUP int left = threads && slash[1] ? open_dir(mounts[m], path) : -1;
-            if (threads && slash[1] && !may_leave(left, threads))
-                return -1;
-            *slash = '\0';
-            FD_CLEANUP int dir = open_dir(mounts[m], path[0] ? path : "/");
-            if (dir < 0)
-                continue;
-            read_file(dir, "cgroup.subtree_control", handed, sizeof(handed));
-            if (has_word(handed, "memory") && faccessat(dir, "cgroup.procs", W_OK, 0) == 0 &&
-                faccessat(dir, ".", W_OK, 0) == 0)
-                return fd_steal(&dir);
-        }
-    }
-    return -1;
-}
-
-static int open_parent_v1(const char *controller)
-{
-    char path[PATH_MAX], mount[64];
-    if (!own_path(controller, path))
-        return -1;
-    snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%s", controller);
-    FD_CLEANUP int dir = open_dir(mount, path);
-    return dir >= 0 && faccessat(dir, ".", W_OK, AT_EACCESS) == 0 ? fd_steal(&dir) : -1;
-}
-
 /* --- a group of our own -------------------------------------------------------------------- */
+
+static int make_dir(int parent, const char *name)
+{
+    privilege_override(true);
+    int r = mkdirat(parent, name, 0755) < 0 ? -errno : 0;
+    privilege_override(false);
+    return r;
+}
+
+static int remove_dir(int parent, const char *name)
+{
+    privilege_override(true);
+    int r = unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+    privilege_override(false);
+    return r;
+}
 
 static int make_group(int parent, const char *name)
 {
     if (parent < 0)
         return -1;
+    int r = make_dir(parent, name);
     /* One of this name was left by a guard that had our number, if it is empty. */
-    if (mkdirat(parent, name, 0755) < 0 &&
-        (errno != EEXIST || unlinkat(parent, name, AT_REMOVEDIR) < 0 ||
-         mkdirat(parent, name, 0755) < 0))
+    if (r == -EEXIST && remove_dir(parent, name) == 0)
+        r = make_dir(parent, name);
+    if (r < 0)
         return -1;
     int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
-        unlinkat(parent, name, AT_REMOVEDIR);
+        remove_dir(parent, name);
     return dir;
 }
 
@@ -179,7 +80,7 @@ static bool make_v2(struct cgroup *g, const struct budgets *budgets)
     uint64_t threads = UINT64_MAX;
     if (budgets->processes)
         threads = budgets->processes * THREADS_A_PROCESS + THREADS_LEAST;
-    g->parents[0] = open_parent_v2(&threads);
+    g->parents[0] = group_open_parent_v2(&threads);
     g->dirs[0] = make_group(g->parents[0], g->name);
     if (g->dirs[0] < 0)
         return false;
@@ -193,7 +94,7 @@ static bool make_v2(struct cgroup *g, const struct budgets *budgets)
 static bool make_v1(struct cgroup *g, const struct budgets *budgets)
 {
     for (size_t i = 0; i < GROUPS; i++) {
-        g->parents[i] = open_parent_v1(controllers[i]);
+        g->parents[i] = group_open_parent_v1(controllers[i]);
         g->dirs[i] = make_group(g->parents[i], g->name);
     }
     if (g->dirs[0] < 0)
@@ -253,10 +154,15 @@ static bool move_all(const struct cgroup *g, pid_t init)
     return moved;
 }
 
-void cgroup_join(struct cgroup *g, const struct budgets *budgets, pid_t init)
+/*
+ * A group of version 2 lies beside ours, and filters of the network may hang on ours (systemd's
+ * IPAddressDeny=): whoever has the network stays. One of version 1 lies below.
+ */
+void cgroup_join(struct cgroup *g, const struct launch *l, pid_t init)
 {
+    const struct budgets *budgets = &l->budgets;
     snprintf(g->name, sizeof(g->name), PREFIX "%d", (int)getpid());
-    if (make_v2(g, budgets) && move_all(g, init))
+    if (!l->networked && make_v2(g, budgets) && move_all(g, init))
         return;
     cgroup_leave(g);
     if (make_v1(g, budgets) && move_all(g, init))
@@ -282,16 +188,29 @@ bool cgroup_ran_out(const struct cgroup *g)
     char text[1024];
     bool v2 = g->means == WIRE_BY_CGROUP_V2;
     const char *file = v2 ? "memory.events" : "memory.oom_control";
-    if (g->dirs[0] < 0 || !read_file(g->dirs[0], file, text, sizeof(text)))
+    if (g->dirs[0] < 0 || !group_read_file(g->dirs[0], file, text, sizeof(text)))
         return false;
     return number_of(text, "oom_kill") > 0 && (!v2 || number_of(text, "oom") > 0);
+}
+
+/* Version 2 counts it in every group; of version 1 it is a hierarchy of its own. */
+uint64_t cgroup_cpu_ms(const struct cgroup *g)
+{
+    char text[1024];
+    if (g->means == WIRE_BY_CGROUP_V2) {
+        group_read_file(g->dirs[0], "cpu.stat", text, sizeof(text));
+        return number_of(text, "usage_usec") / 1000;
+    }
+    if (g->dirs[2] < 0 || !group_read_file(g->dirs[2], "cpuacct.usage", text, sizeof(text)))
+        return 0;
+    return strtoull(text, NULL, 10) / 1000000;
 }
 
 void cgroup_leave(struct cgroup *g)
 {
     for (size_t i = 0; i < GROUPS; i++) {
         if (g->dirs[i] >= 0)
-            unlinkat(g->parents[i], g->name, AT_REMOVEDIR);
+            remove_dir(g->parents[i], g->name);
         fd_close(&g->dirs[i]);
         fd_close(&g->parents[i]);
     }
@@ -304,7 +223,7 @@ static bool is_guard(long pid)
     static const char name[] = "(nacre-launch) ";
     char path[64], text[256];
     snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    read_file(AT_FDCWD, path, text, sizeof(text));
+    group_read_file(AT_FDCWD, path, text, sizeof(text));
     const char *state = strstr(text, name);
     return state && !strchr("ZX", state[strlen(name)]);
 }
@@ -319,7 +238,7 @@ static void sweep_below(int parent)
             continue;
         long pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
         if (pid > 0 && !is_guard(pid))
-            unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+            remove_dir(dirfd(stream), entry->d_name);
     }
     if (stream)
         closedir(stream);
@@ -331,15 +250,15 @@ static void sweep_below(int parent)
  * nothing. */
 void cgroup_sweep(void)
 {
-    int parent = open_parent_v1(controllers[0]);
+    int parent = group_open_parent_v1(controllers[0]);
     struct stat st;
     bool any = parent >= 0 && fstat(parent, &st) == 0 && st.st_nlink > 2;
     if (!any) {
         fd_close(&parent);
-        sweep_below(open_parent_v2(NULL));
+        sweep_below(group_open_parent_v2(NULL));
         return;
     }
     sweep_below(parent);
     for (size_t i = 1; i < GROUPS; i++)
-        sweep_below(open_parent_v1(controllers[i]));
+        sweep_below(group_open_parent_v1(controllers[i]));
 }

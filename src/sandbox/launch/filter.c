@@ -73,20 +73,30 @@ static void emit_leaf(struct filter_code *c, const struct range *range)
         filter_return(c, range->answer);
 }
 
+/* As many instructions as emit_tree makes of so many ranges, if all its jumps are short. */
+static size_t tree_len(size_t count)
+{
+    return 2 * count - 1;
+}
+
+/* A comparison by itself jumps 255 instructions far at most; farther with another behind it. */
 static void emit_tree(struct filter_code *c, const struct range *ranges, size_t count)
 {
     if (count == 1) {
         emit_leaf(c, ranges);
         return;
     }
-    /* At or above the middle: behind the left half. A conditional jump alone does not reach. */
-    size_t middle = count / 2;
-    filter_emit(
-        c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[middle].first, 0, 1));
+    /* At or above the middle: behind the left half. */
+    size_t middle = count / 2, left = tree_len(middle);
+    bool near = left <= UINT8_MAX;
+    filter_emit(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[middle].first,
+                                                near ? (uint8_t)left : 0, near ? 0 : 1));
     size_t jump = c->len;
-    filter_emit(c, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+    if (!near)
+        filter_emit(c, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
     emit_tree(c, ranges, middle);
-    c->code[jump].k = (unsigned)(c->len - jump - 1);
+    if (!near)
+        c->code[jump].k = (unsigned)(c->len - jump - 1);
     emit_tree(c, ranges + middle, count - middle);
 }
 
@@ -107,9 +117,10 @@ static void assemble(const struct filter *f, struct filter_code *c)
     for (size_t i = 0; i < f->checks.len; i++)
         filter_emit(c, f->checks.code[i]);
     for (size_t i = start; i < end; i++) {
-        /* Jumps within the tree were settled above: they stand behind a comparison. */
+        /* Jumps within the tree were settled above: they stand behind a comparison that steps over
+         * them. */
         bool inner = i > start && BPF_OP(c->code[i - 1].code) == BPF_JGE &&
-                     BPF_CLASS(c->code[i - 1].code) == BPF_JMP;
+                     BPF_CLASS(c->code[i - 1].code) == BPF_JMP && c->code[i - 1].jf == 1;
         if (c->code[i].code == (BPF_JMP | BPF_JA) && !inner)
             c->code[i].k = (unsigned)(end + c->code[i].k - 1 - i - 1);
     }

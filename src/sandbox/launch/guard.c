@@ -39,7 +39,7 @@ struct guard {
     enum phase phase;
     enum wire_limit limit;
     enum wire_means means;
-    bool joined;
+    bool joined, swept;
     struct wire_usage usage;
     struct wire_message ended; /* landlock strength: there is no init to say so */
     struct handover handover;
@@ -62,6 +62,8 @@ static void shed(struct guard *g)
     /* The program's descriptors are init's to pass on: a pipe must end when the inside lets go. */
     kernel_close_range(STDIN_FILENO, STDERR_FILENO, 0);
     close(WIRE_PLAN_FD);
+    if (l->full)
+        close(WIRE_PROGRAMS_FD); /* init's */
     if (l->held)
         g->watch.held = WIRE_HELD_FD;
     else
@@ -167,14 +169,17 @@ static void receive_handover(struct guard *g)
     if (g->launch->budgets.disk_bytes)
         disk_begin(&g->disk, &g->handover);
     g->watch.next_ms = g->start_ms + FIRST_MS;
-    cgroup_sweep();
 }
 
 static void look(struct guard *g, uint64_t now_ms)
 {
     const struct budgets *budgets = &g->launch->budgets;
+    if (!g->swept)
+        cgroup_sweep(); /* what others left, now that there is time */
+    g->swept = true;
     census_take(&g->census);
-    enum wire_limit limit = watch_look(&g->watch, budgets, &g->census, now_ms);
+    enum wire_limit limit =
+        watch_look(&g->watch, budgets, &g->census, cgroup_cpu_ms(&g->cgroup), now_ms);
     if (limit == WIRE_LIMIT_NONE && cgroup_ran_out(&g->cgroup))
         limit = WIRE_LIMIT_MEMORY;
     if (limit != WIRE_LIMIT_NONE) {
@@ -188,7 +193,8 @@ static void look(struct guard *g, uint64_t now_ms)
     }
     if (!g->joined && now_ms - g->start_ms >= JOIN_MS && g->launch->full) {
         g->joined = true;
-        cgroup_join(&g->cgroup, budgets, g->init);
+        g->watch.joined_cpu_ms = g->watch.cpu_ms;
+        cgroup_join(&g->cgroup, g->launch, g->init);
     }
 }
 
@@ -206,6 +212,9 @@ static int until_next(const struct guard *g, uint64_t now_ms)
         due = g->watch.next_ms;
     if (g->launch->trace.waiting_count && g->patience_ms < due)
         due = g->patience_ms;
+    int again_ms = programs_patience_ms(&g->launch->trace.programs);
+    if (again_ms >= 0 && now_ms + (uint64_t)again_ms < due)
+        due = now_ms + (uint64_t)again_ms;
     if (due == UINT64_MAX)
         return -1;
     return due <= now_ms ? 0 : due - now_ms > INT_MAX ? INT_MAX : (int)(due - now_ms);
@@ -229,13 +238,16 @@ static void keep_time(struct guard *g, uint64_t now_ms)
 /* Waits until something happens and does it. False: init, or everybody, has ended. */
 static bool turn(struct guard *g)
 {
-    enum { INIT, CONTROL, ALIVE, NOTICES, DISK, WATCHED };
+    enum { INIT, CONTROL, ALIVE, NOTICES, DISK, PROGRAMS, WATCHED };
+    const struct programs *programs = &g->launch->trace.programs;
+    const short programs_wanted = (short)(g->launch->full ? 0 : programs_events(programs));
     struct pollfd watched[WATCHED] = {
         [INIT] = {.fd = g->launch->full ? g->pidfd : -1, .events = POLLIN},
         [CONTROL] = {.fd = g->phase == RUNNING ? WIRE_CONTROL_FD : -1, .events = POLLIN},
         [ALIVE] = {.fd = g->alive, .events = POLLIN},
         [NOTICES] = {.fd = g->notices.listener, .events = POLLIN},
         [DISK] = {.fd = g->disk.result, .events = POLLIN},
+        [PROGRAMS] = {.fd = programs_wanted ? programs->socket : -1, .events = programs_wanted},
     };
     /* In landlock strength whoever stops or ends wakes us, and only here. */
     sigset_t none;
@@ -245,6 +257,8 @@ static bool turn(struct guard *g)
     int r = ppoll(watched, WATCHED, wait_ms < 0 ? NULL : &wait, &none);
     if (!g->launch->full && reap(g))
         return false;
+    if (!g->launch->full && (programs->asked_count || programs->waiting_count))
+        trace_serve_programs(&g->launch->trace);
     uint64_t now_ms = clock_monotonic_ms();
     if (!g->launch->trace.waiting_count)
         g->patience_ms = now_ms + TRACE_PATIENCE_MS;
@@ -282,6 +296,7 @@ static void report(struct guard *g)
             ;
         add_usage(&g->usage, &r);
     } else {
+        programs_finish(&g->launch->trace.programs);
         g->usage.processes_peak = (uint32_t)g->launch->trace.peak;
         g->usage.spawns_refused = g->launch->trace.refused;
         if (g->phase == RUNNING)
@@ -295,6 +310,7 @@ static void report(struct guard *g)
     message.usage = g->usage;
     if (g->watch.memory_peak > message.usage.memory_peak_bytes)
         message.usage.memory_peak_bytes = g->watch.memory_peak;
+    watch_raise_cpu(&g->watch, cgroup_cpu_ms(&g->cgroup));
     if (g->watch.cpu_ms * 1000 > message.usage.cpu_us)
         message.usage.cpu_us = g->watch.cpu_ms * 1000;
     disk_end(&g->disk);
@@ -322,6 +338,6 @@ void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
         ;
     report(g);
     /* It was over before there was a moment for it. */
-    if (g->census.proc < 0)
+    if (!g->swept)
         cgroup_sweep();
 }

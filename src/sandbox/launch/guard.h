@@ -20,10 +20,12 @@ struct cgroup {
         .dirs = {-1, -1, -1}, .parents = { -1, -1, -1 }                                            \
     }
 
-/* Moves everybody below `init`, a pid of the host's, into a group with the budgets. */
-void cgroup_join(struct cgroup *g, const struct budgets *budgets, pid_t init);
+/* Moves everybody below `init`, a pid of the host's, into a group with the launch's budgets. */
+void cgroup_join(struct cgroup *g, const struct launch *l, pid_t init);
 /* Whether the kernel killed somebody there for the memory. */
 bool cgroup_ran_out(const struct cgroup *g);
+/* CPU time of all who are there or were; 0: not known. */
+uint64_t cgroup_cpu_ms(const struct cgroup *g);
 void cgroup_leave(struct cgroup *g);
 /* Groups that guards which were killed have left behind. */
 void cgroup_sweep(void);
@@ -60,15 +62,18 @@ void disk_end(struct disk *d);
 struct watch {
     uint64_t next_ms; /* when it is looked at next */
     uint64_t last_ms, last_cpu_ms, cpu_ms;
+    uint64_t joined_cpu_ms; /* had been used when a control group began to count */
     uint64_t memory_peak;
     uint64_t exact_bytes, exact_at_upper, exact_next_ms; /* the last slow count */
     int scratch;
     int held; /* a workspace in memory; -1: it is on a disk */
 };
 
-/* Looks, and says when to look again. */
+/* Looks, and says when to look again. `group_cpu_ms`: what a control group has counted, or 0. */
 enum wire_limit watch_look(struct watch *w, const struct budgets *budgets, struct census *c,
-                           uint64_t now_ms);
+                           uint64_t group_cpu_ms, uint64_t now_ms);
+/* What a control group has counted is had, whether it was seen or not. */
+void watch_raise_cpu(struct watch *w, uint64_t group_cpu_ms);
 
 /* --- notices.c: calls of the inside that wait for an answer --------------------------------- */
 

@@ -29,30 +29,35 @@ enum {
     NOBODY = 65534,
 };
 
-/* Whether this namespace has `id`: `file` is /proc/self/uid_map or gid_map. */
-static bool id_exists(const char *file, uint32_t id)
+/* Whether the lines of a map (first inside, first outside, how many) have `id` on the inside. */
+static bool is_mapped(const char *map, uint32_t id)
 {
-    FILE *f = fopen(file, "re");
-    if (!f)
-        return false;
-    bool found = false;
     uint32_t inside, outside, count;
-    while (!found && fscanf(f, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
-        found = id >= inside && id - inside < count;
-    fclose(f);
-    return found;
+    int used;
+    for (; sscanf(map, "%" SCNu32 " %" SCNu32 " %" SCNu32 "%n", &inside, &outside, &count, &used) ==
+           3;
+         map += used) {
+        if (id >= inside && id - inside < count)
+            return true;
+    }
+    return false;
 }
 
-/* An id that no other run is likely to have, and nobody else has. */
+/* An id that no other run is likely to have, and nobody else has; `map_file` is that of our own
+ * namespace. */
 static int unused_id(const char *map_file, uint32_t *ret)
 {
+    char map[4096];
     uint32_t random;
-    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+    FD_CLEANUP int fd = open(map_file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, map, sizeof(map) - 1);
+    if (n < 0 || getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         return -EIO;
+    map[n] = '\0';
     *ret = FIRST_ID + random % ID_COUNT;
-    if (!id_exists(map_file, *ret))
+    if (!is_mapped(map, *ret))
         *ret = NOBODY; /* in a container with few ids of its own */
-    return id_exists(map_file, *ret) ? 0 : -EPERM;
+    return is_mapped(map, *ret) ? 0 : -EPERM;
 }
 
 int identity_choose(struct launch *l)

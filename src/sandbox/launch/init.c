@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,22 +20,12 @@
 #include "base/fd.h"
 #include "sandbox/launch/launch.h"
 
-/*
- * Until the guard has mapped our user there is nobody to be, and without a plan nothing to do. A
- * held mount may come with it.
- */
-static int receive_plan(struct launch *l)
-{
-    int r = launch_receive_plan(l, l->alive);
-    return r == -EPIPE ? err_set(&l->err, r, "the guard is gone") : r; /* it has said why */
-}
-
 /* Root opens the mounts of the bind steps while we build what needs none, and sends them after. */
 static int receive_trees(struct launch *l)
 {
     int fds[FD_PASSED_MAX];
     int count = fd_receive(l->alive, fds, FD_PASSED_MAX, true), next = 0;
-    for (size_t i = 0; i < l->plan.count; i++) {
+    for (size_t i = l->done; i < l->plan.count; i++) {
         if (!plan_needs_tree(&l->plan.steps[i]))
             continue;
         if (next >= count) /* the guard is gone, or we may have no more descriptors */
@@ -88,13 +81,14 @@ static int set_sysctl(struct launch *l, const struct plan_step *step)
     return 0;
 }
 
+/* All steps of the plan that are not done. */
 static int build_walls(struct launch *l)
 {
-    int r = 0;
     bool trees_due = l->privileged && l->full;
-    for (size_t i = 0; r == 0 && i < l->plan.count; i++) {
+    int r = l->full && !l->privileged ? tree_open_all(l) : 0;
+    for (size_t i = l->done; r == 0 && i < l->plan.count; i++) {
         const struct plan_step *step = &l->plan.steps[i];
-        if (step->kind == PLAN_BIND && trees_due) {
+        if (plan_needs_tree(step) && trees_due) {
             trees_due = false;
             r = receive_trees(l);
         }
@@ -107,6 +101,8 @@ static int build_walls(struct launch *l)
         else
             r = root_apply(l, i);
     }
+    if (r == 0)
+        l->done = l->plan.count;
     return r;
 }
 
@@ -114,26 +110,33 @@ static int build_walls(struct launch *l)
 struct program {
     const char *path;
     const char *argv[PLAN_STEPS_MAX + 1];
+    const char *words[PLAN_STEPS_MAX + 1]; /* of a plain command, to be executed if it is found */
     const char *envp[PLAN_STEPS_MAX + 1];
+    size_t variables;
+    const char *cwd;
 };
 
 static int prepare_program(struct launch *l, struct program *p)
 {
-    size_t args = 0, variables = 0;
+    size_t args = 0, words = 0;
     for (size_t i = 0; i < l->plan.count; i++) {
         const struct plan_step *step = &l->plan.steps[i];
         int r = 0;
         if (step->kind == PLAN_ARG)
             p->argv[args++] = step->text;
         else if (step->kind == PLAN_ENV)
-            p->envp[variables++] = step->text;
+            p->envp[p->variables++] = step->text;
+        else if (step->kind == PLAN_WORD)
+            p->words[words++] = step->text;
         else if (step->kind == PLAN_PROGRAM)
             p->path = step->path;
         else if (step->kind == PLAN_LIMIT)
             r = set_limit(l, step);
         else if (step->kind == PLAN_UMASK)
             umask((mode_t)step->number[0]);
-        else if (step->kind == PLAN_CWD && chdir(step->path) < 0)
+        else if (step->kind == PLAN_STEADY && personality(ADDR_NO_RANDOMIZE) < 0)
+            r = err_errno(&l->err, -errno, "cannot fix addresses");
+        else if (step->kind == PLAN_CWD && chdir(p->cwd = step->path) < 0)
             r = err_errno(&l->err, -errno, "cannot go to '%s'", step->path);
         if (r < 0)
             return r;
@@ -141,15 +144,79 @@ static int prepare_program(struct launch *l, struct program *p)
     return p->path && args ? 0 : err_set(&l->err, -EINVAL, "the plan has no program");
 }
 
+static const char *variable(const struct program *p, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < p->variables; i++) {
+        if (strncmp(p->envp[i], name, len) == 0 && p->envp[i][len] == '=')
+            return p->envp[i] + len + 1;
+    }
+    return "";
+}
+
+static void set_variable(struct program *p, const char *assignment)
+{
+    size_t len = strcspn(assignment, "=") + 1, i = 0;
+    while (i < p->variables && strncmp(p->envp[i], assignment, len) != 0)
+        i++;
+    p->variables += i == p->variables;
+    p->envp[i] = assignment;
+}
+
+/* Where bash would find it: the first in PATH that is a file and may be executed. */
+static bool find_program(const struct program *p, char ret[static PATH_MAX])
+{
+    const char *name = p->words[0], *dir = variable(p, "PATH");
+    struct stat st;
+    if (strchr(name, '/'))
+        return snprintf(ret, PATH_MAX, "%s", name) < PATH_MAX;
+    for (size_t len; *dir; dir += len + (dir[len] == ':')) {
+        len = strcspn(dir, ":");
+        if (len && snprintf(ret, PATH_MAX, "%.*s/%s", (int)len, dir, name) < PATH_MAX &&
+            stat(ret, &st) == 0 && S_ISREG(st.st_mode) && access(ret, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A plain command is executed as bash would do it in its own place, with what bash sets in its
+ * environment. Where that fails for any reason, bash is asked, and has its say.
+ */
+static void execute_words(struct program *p)
+{
+    static char path[PATH_MAX], last[PATH_MAX + 2], directory[PATH_MAX + 4];
+    if (!p->words[0] || !p->cwd || !find_program(p, path))
+        return;
+    snprintf(last, sizeof(last), "_=%s", path);
+    snprintf(directory, sizeof(directory), "PWD=%s", p->cwd);
+    set_variable(p, directory);
+    set_variable(p, last);
+    execve(path, (char *const *)p->words, (char *const *)p->envp);
+    /* bash sets the two by itself, and believes nobody in that. */
+}
+
 /*
  * The last steps, in the process that becomes the program. Init itself has neither Landlock's rules
  * nor the filter on it: being outside of the one, it gets no signals from the inside.
  */
-static _Noreturn void become_program(struct launch *l, const struct program *p)
+static _Noreturn void become_program(struct launch *l, struct program *p, int gate)
 {
     setsid();
+    /* It is a terminal only where the run was given one of its own. */
+    ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+    /* Where there is no room for it, the session's state is not kept, and that is told. */
+    if (l->session && dup3(WIRE_HELD_FD, WIRE_SESSION_FD, 0) < 0)
+        l->session = false;
     int listener = landlock_restrict(l) < 0 ? -1 : filter_install(l);
-    if (listener >= 0 && handover_send(l, listener) == 0) {
+    /* Who waits has not all that the guard wants: init tells it, later. */
+    int r = listener < 0 ? listener
+            : l->waits   ? fd_send(gate, &listener, 1)
+                         : handover_send(l, listener);
+    if (r == 0 && l->waits)
+        r = dup2(gate, PLAN_GATE_FD) < 0 ? -errno : 0;
+    if (r == 0) {
+        execute_words(p);
         execve(p->path, (char *const *)p->argv, (char *const *)p->envp);
         err_errno(&l->err, -errno, "cannot execute '%s'", p->path);
     }
@@ -160,10 +227,11 @@ static _Noreturn void become_program(struct launch *l, const struct program *p)
  * Starts the program's process, which waits until it is traced. For that it must be one that may be
  * looked into; so is init for the moment, and there is nobody yet who could.
  */
-static pid_t start_program(struct launch *l, const struct program *p)
+static pid_t start_program(struct launch *l, struct program *p, int *ret_gate)
 {
     int gate[2];
-    if (pipe2(gate, O_CLOEXEC) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gate) < 0 ||
+        prctl(PR_SET_DUMPABLE, 1) < 0)
         return err_errno(&l->err, -errno, "cannot start a process");
     pid_t pid = fork();
     if (pid == 0) {
@@ -171,7 +239,9 @@ static pid_t start_program(struct launch *l, const struct program *p)
         close(gate[1]);
         if (read(gate[0], &byte, 1) != 1)
             _exit(125);
-        become_program(l, p);
+        if (l->waits && privilege_drop(l) < 0)
+            launch_give_up(l);
+        become_program(l, p, gate[0]);
     }
     if (pid < 0)
         return err_errno(&l->err, -errno, "cannot start a process");
@@ -181,7 +251,7 @@ static pid_t start_program(struct launch *l, const struct program *p)
     if (prctl(PR_SET_DUMPABLE, 0) < 0 || write(gate[1], "", 1) != 1)
         return err_errno(&l->err, -errno, "cannot start the program");
     close(gate[0]);
-    close(gate[1]);
+    *ret_gate = gate[1];
     return pid;
 }
 
@@ -198,20 +268,51 @@ static void end_all(int number, siginfo_t *info, void *context)
         kill(-1, SIGKILL);
 }
 
+static volatile sig_atomic_t ticked;
+
 static void note_time(int number)
 {
-    (void)number; /* only wakes waitpid */
+    (void)number;
+    ticked = 1; /* and wakes whoever waits */
+}
+
+static void note_child(int number)
+{
+    (void)number; /* only wakes ppoll */
 }
 
 static int watch_for_end(struct launch *l)
 {
     struct sigaction action = {.sa_sigaction = end_all, .sa_flags = SA_SIGINFO | SA_RESTART};
-    struct sigaction alarm = {.sa_handler = note_time};
+    struct sigaction alarm = {.sa_handler = note_time}, child = {.sa_handler = note_child};
     sigemptyset(&action.sa_mask);
     sigemptyset(&alarm.sa_mask);
-    if (sigaction(WIRE_END_SIGNAL, &action, NULL) < 0 || sigaction(SIGALRM, &alarm, NULL) < 0)
+    sigemptyset(&child.sa_mask);
+    if (sigaction(WIRE_END_SIGNAL, &action, NULL) < 0 || sigaction(SIGALRM, &alarm, NULL) < 0 ||
+        sigaction(SIGCHLD, &child, NULL) < 0)
         return err_errno(&l->err, -errno, "cannot watch for signals");
     return 0;
+}
+
+/* Who ends or stops is told by waitpid; by the signal, too, only where ppoll lets it in. */
+static void hold_back_children(void)
+{
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+}
+
+/* Until somebody ends or stops, or the supervisor has said something of a program. */
+static void wait_for_either(struct trace *t)
+{
+    struct pollfd socket = {.fd = t->programs.socket, .events = programs_events(&t->programs)};
+    int wait_ms = programs_patience_ms(&t->programs);
+    struct timespec wait = {.tv_nsec = wait_ms * 1000000L};
+    sigset_t none;
+    sigemptyset(&none);
+    ppoll(&socket, 1, wait_ms < 0 ? NULL : &wait, &none);
+    trace_serve_programs(t);
 }
 
 /* Wakes us again and again while somebody waits for room for a process. */
@@ -230,13 +331,21 @@ static void keep_patience(const struct trace *t, bool *ticking)
 static _Noreturn void reap(struct launch *l, pid_t program)
 {
     struct wire_message ended = {.kind = WIRE_NOTHING};
+    const struct programs *programs = &l->trace.programs;
     bool ticking = false;
     for (;;) {
         int status;
         keep_patience(&l->trace, &ticking);
-        pid_t pid = waitpid(-1, &status, __WALL);
-        if (pid < 0 && errno == EINTR) {
+        if (ticked) {
+            ticked = 0;
             trace_refuse_waiting(&l->trace);
+        }
+        bool both = programs->asked_count || programs->waiting_count;
+        pid_t pid = waitpid(-1, &status, __WALL | (both ? WNOHANG : 0));
+        if (pid < 0 && errno == EINTR)
+            continue;
+        if (pid == 0) {
+            wait_for_either(&l->trace);
             continue;
         }
         if (pid < 0)
@@ -249,6 +358,7 @@ static _Noreturn void reap(struct launch *l, pid_t program)
             ended.survivors++;
         }
     }
+    programs_finish(&l->trace.programs);
     struct wire_message counted = {
         .kind = WIRE_COUNTED,
         .usage = {.processes_peak = (uint32_t)l->trace.peak, .spawns_refused = l->trace.refused}};
@@ -266,24 +376,90 @@ static void volunteer(void)
         return; /* a wish */
 }
 
-static int build(struct launch *l, struct program *program)
+/* Until the guard has mapped our user there is nobody to be. */
+static int become_somebody(struct launch *l)
 {
     int r = identity_assume(l);
-    if (r == 0)
-        r = die_with_guard(l);
-    if (r == 0 && l->full && !l->privileged)
-        r = tree_open_all(l);
+    return r < 0 ? r : die_with_guard(l);
+}
+
+/* The first steps, which every plan has that is given to us. */
+static int build_head(struct launch *l)
+{
+    int r = l->err.code < 0 ? l->err.code : become_somebody(l);
+    return r < 0 ? r : build_walls(l);
+}
+
+static int build(struct launch *l, struct program *program)
+{
+    int r = l->done ? 0 : become_somebody(l);
     if (r == 0 && !l->full)
         r = l->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (r >= 0)
         r = build_walls(l);
     if (r == 0 && l->full)
         r = root_enter(l);
+    if (r == 0 && l->full && l->waits)
+        r = root_keep(l);
+    if (r == 0 && l->full)
+        r = root_let_go(l);
+    if (r == 0 && l->full && !l->waits)
+        r = root_close(l);
     if (r == 0)
         r = landlock_prepare(l);
     if (r == 0)
         r = prepare_program(l, program);
-    return r < 0 ? r : privilege_drop(l);
+    if (r == 0)
+        r = privilege_bound(l);
+    return r < 0 || l->waits ? r : privilege_drop(l);
+}
+
+/* It is executed meanwhile, which is told like any other program's start. */
+static void wait_for_rest(struct launch *l)
+{
+    struct pollfd rest = {.fd = l->alive, .events = POLLIN};
+    sigset_t none;
+    sigemptyset(&none);
+    do {
+        int status;
+        pid_t pid;
+        while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+            if (trace_handle(&l->trace, pid, status))
+                _exit(125); /* it died, and there is no other */
+        }
+        trace_serve_programs(&l->trace);
+    } while (ppoll(&rest, 1, NULL, &none) < 0);
+}
+
+/*
+ * The program stands behind its walls and waits. What is still to be shown to it comes with the
+ * rest of the plan; then our own rights go, and it may begin.
+ */
+static int build_rest(struct launch *l, int gate)
+{
+    int listener = -1;
+    l->done = l->plan.count;
+    umask(0);
+    hold_back_children();
+    if (fd_receive(gate, &listener, 1, true) != 1)
+        _exit(125); /* it could not be started, and said why */
+    launch_report(WIRE_WAITS, l, 0);
+    wait_for_rest(l);
+    int r = launch_receive_plan(l, l->alive);
+    if (r == -EPIPE)
+        _exit(125);
+    if (r == 0)
+        r = build_walls(l);
+    if (r == 0)
+        r = root_close(l);
+    if (r == 0)
+        r = privilege_drop(l);
+    if (r == 0)
+        r = handover_send(l, listener);
+    close(listener);
+    if (r == 0 && write(gate, "\n", 1) != 1)
+        r = err_errno(&l->err, -errno, "cannot start the program");
+    return r;
 }
 
 _Noreturn void init_main(struct launch *l, bool own_network)
@@ -291,23 +467,35 @@ _Noreturn void init_main(struct launch *l, bool own_network)
     static struct program program;
     l->stage = WIRE_STAGE_OTHER; /* the namespaces are there */
     volunteer();
-    int network = own_network ? net_loopback_up(l) : 0;
-    const struct err why =
-        l->err; /* told when the plan is there: another network needs another init */
-    if (receive_plan(l) < 0 && l->err.code == -EPIPE)
-        _exit(125);
-    if (network < 0)
+    if (own_network)
+        net_loopback_up(l);
+    /* What fails before the plan is there is told with it: another plan has another init. */
+    int r = launch_receive_plan(l, l->alive);
+    if (r == 1)
+        build_head(l);
+    const struct err why = l->err;
+    enum wire_stage stage = l->stage;
+    if (r == 1)
+        r = launch_receive_plan(l, l->alive);
+    if (r == -EPIPE)
+        _exit(125); /* the guard is gone, and has said why */
+    if (why.code < 0) {
         l->err = why;
+        l->stage = stage;
+    }
     if (l->err.code < 0 || build(l, &program) < 0)
         launch_give_up(l);
     if (!l->full)
-        become_program(l, &program);
+        become_program(l, &program, -1);
     setsid();
-    if (watch_for_end(l) < 0)
+    if (watch_for_end(l) < 0 || launch_begin_programs(l, geteuid(), getegid()) < 0)
         launch_give_up(l);
-    pid_t pid = start_program(l, &program);
-    if (pid < 0)
+    int gate = -1;
+    pid_t pid = start_program(l, &program, &gate);
+    if (pid < 0 || (l->waits && build_rest(l, gate) < 0))
         launch_give_up(l);
+    close(gate);
+    hold_back_children();
     /* Nothing of what the program was given is ours to hold: a pipe must end when it lets go. */
     close(WIRE_PLAN_FD);
     close(WIRE_HELD_FD);
@@ -315,5 +503,7 @@ _Noreturn void init_main(struct launch *l, bool own_network)
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
     fd_close(&l->ruleset);
+    for (size_t i = 0; i < l->plan.count; i++)
+        fd_close(&l->tree[i]);
     reap(l, pid);
 }

@@ -64,9 +64,9 @@ static int close_descriptors(struct launch *l)
     return 0;
 }
 
-static int map_plan(struct launch *l)
+static int map_plan(struct launch *l, struct plan_step steps[static PLAN_STEPS_MAX],
+                    struct plan *ret)
 {
-    static struct plan_step steps[PLAN_STEPS_MAX];
     struct stat st;
     if (fstat(WIRE_PLAN_FD, &st) < 0)
         return err_errno(&l->err, -errno, "cannot read the plan");
@@ -76,7 +76,7 @@ static int map_plan(struct launch *l)
     const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, WIRE_PLAN_FD, 0);
     if (bytes == MAP_FAILED)
         return err_errno(&l->err, -errno, "cannot map the plan");
-    return plan_decode(bytes, size, steps, PLAN_STEPS_MAX, &l->plan, &l->err);
+    return plan_decode(bytes, size, steps, PLAN_STEPS_MAX, ret, &l->err);
 }
 
 /* Strength and budgets. A plan without a strength is none. */
@@ -128,6 +128,7 @@ static int namespace_flags(struct launch *l, uint64_t *ret)
     const uint64_t least = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
     if (l->full ? (flags & least) != least : flags != 0)
         return err_set(&l->err, -EINVAL, "the plan's namespaces are not those of its strength");
+    l->networked = !(flags & CLONE_NEWNET);
     *ret = flags;
     return 0;
 }
@@ -176,11 +177,12 @@ static void stop_init(struct start *s)
     s->pid = -1;
 }
 
-/* Init gets the plan, and a held mount if it is the one to open it. */
+/* Init gets the plan, the pipe for a session, and a held mount if it is the one to open it. */
 static int hand_over_plan(struct launch *l, const struct start *s)
 {
-    const int fds[] = {WIRE_PLAN_FD, WIRE_HELD_FD};
-    int r = fd_send(s->alive, fds, !l->privileged && l->held ? 2 : 1);
+    const int fds[] = {WIRE_PLAN_FD,  STDIN_FILENO,     STDOUT_FILENO,
+                       STDERR_FILENO, WIRE_PROGRAMS_FD, WIRE_HELD_FD};
+    int r = fd_send(s->alive, fds, l->session || (!l->privileged && l->held) ? 6 : 5);
     return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died before it began") : 0;
 }
 
@@ -189,7 +191,7 @@ static int hand_over_trees(struct launch *l, const struct start *s)
 {
     int fds[FD_PASSED_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < l->plan.count; i++) {
+    for (size_t i = l->done; i < l->plan.count; i++) {
         if (l->tree[i] < 0)
             continue;
         if (count == FD_PASSED_MAX)
@@ -200,21 +202,61 @@ static int hand_over_trees(struct launch *l, const struct start *s)
     return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died while it built") : 0;
 }
 
+static bool has_session(const struct plan *plan)
+{
+    bool found = false;
+    for (size_t i = 0; i < plan->count; i++)
+        found |= plan->steps[i].kind == PLAN_FD && strcmp(plan->steps[i].text, PLAN_SESSION) == 0;
+    return found;
+}
+
 int launch_receive_plan(struct launch *l, int socket)
 {
-    int fds[2];
-    int count = fd_receive(socket, fds, 2, true);
+    static struct plan_step head_steps[PLAN_STEPS_MAX], steps[PLAN_STEPS_MAX];
+    static const int numbers[] = {WIRE_PLAN_FD,  STDIN_FILENO,     STDOUT_FILENO,
+                                  STDERR_FILENO, WIRE_PROGRAMS_FD, WIRE_HELD_FD};
+    enum { HEAD = 1, WITHOUT_HELD = 5, ALL = 6 };
+    int fds[ALL];
+    int count = fd_receive(socket, fds, ALL, true);
+    if (count == -EMFILE)
+        return err_errno(&l->err, count, "cannot take the plan");
     if (count <= 0)
         return -EPIPE;
-    /* Their numbers are reserved, so it comes under others. */
+    bool rest = count == HEAD && l->waits, head = count == HEAD && !rest;
+    if (rest ? l->done != l->plan.count : head ? l->plan.count > 0 : count < WITHOUT_HELD)
+        return err_set(&l->err, -EBADMSG, "the plan came without descriptors");
+    /* Their numbers are reserved, so they come under others. */
     for (int i = 0; i < count; i++) {
-        if (dup3(fds[i], WIRE_PLAN_FD + i, O_CLOEXEC) < 0)
+        if (dup3(fds[i], numbers[i], numbers[i] > STDERR_FILENO ? O_CLOEXEC : 0) < 0)
             return err_errno(&l->err, -errno, "cannot keep the plan");
         close(fds[i]);
     }
-    l->held = count == 2;
-    int r = map_plan(l);
-    return r < 0 ? r : read_frame(l);
+    struct plan plan = {0};
+    int r = map_plan(l, count == HEAD ? head_steps : steps, &plan);
+    if (r < 0)
+        return r;
+    bool fits = plan_begins_with(&plan, &l->plan);
+    if (rest && !fits)
+        return err_set(&l->err, -EBADMSG, "the rest of the plan belongs to another");
+    if (!rest) {
+        l->session = count == ALL && has_session(&plan);
+        l->held = count == ALL && !l->session;
+    }
+    /* What was built for another plan is of no use: the guard begins anew. */
+    if (!head && !fits)
+        l->done = 0;
+    l->plan = plan;
+    l->waits = plan.count && plan.steps[plan.count - 1].kind == PLAN_WAIT;
+    return head ? 1 : read_frame(l);
+}
+
+int launch_begin_programs(struct launch *l, uid_t uid, gid_t gid)
+{
+    bool words = false; /* a command in place of the shell: its file is not in the text */
+    for (size_t i = 0; i < l->plan.count; i++)
+        words |= l->plan.steps[i].kind == PLAN_WORD;
+    int r = programs_begin(&l->trace.programs, words, uid, gid);
+    return r < 0 ? err_errno(&l->err, r, "cannot look at programs") : 0;
 }
 
 /*
@@ -245,21 +287,61 @@ static int reserve_numbers(struct launch *l)
     return 0;
 }
 
+/* Root opens what the inside's user could not reach; a user does so from within. */
+static int send_trees(struct launch *l, const struct start *s)
+{
+    if (!l->privileged || !l->full)
+        return 0;
+    int r = tree_open_all(l);
+    return r < 0 ? r : hand_over_trees(l, s);
+}
+
+/* Init builds what nearly every plan begins with. If it dies over that, it says why. */
+static void hand_over_head(struct launch *l, const struct start *s)
+{
+    const int plan = WIRE_PLAN_FD;
+    if (fd_send(s->alive, &plan, 1) == 0 && send_trees(l, s) < 0)
+        launch_give_up(l);
+    l->done = l->plan.count;
+}
+
+/* The rest of a plan that waits; its program has been started. */
+static int hand_over_rest(struct launch *l, const struct start *s)
+{
+    const int plan = WIRE_PLAN_FD;
+    l->done = l->plan.count;
+    if (l->privileged)
+        tree_expect(l);
+    identity_reap();
+    int r = launch_receive_plan(l, WIRE_CONTROL_FD);
+    if (r == -EPIPE)
+        _exit(125); /* it is not wanted any more */
+    if (r < 0 || l->waits)
+        return r < 0 ? r : err_set(&l->err, -EBADMSG, "the plan waits twice");
+    r = fd_send(s->alive, &plan, 1);
+    return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died while it waited") : send_trees(l, s);
+}
+
 /* What the plan wants, made anew if it is not what was made before it was there. */
-static int finish_start(struct launch *l, struct start *s, int early)
+static int finish_start(struct launch *l, struct start *s, int early, bool built)
 {
     uint64_t flags = 0;
     int r = namespace_flags(l, &flags);
     if (r == 0)
         r = identity_choose(l);
-    if (r < 0 || (early == 0 && flags == s->flags))
+    if (r < 0 || (early == 0 && flags == s->flags && (!built || l->done)))
         return r;
     if (early < 0 && flags)
         return early; /* l->err still says why */
     if (s->pid > 0)
         stop_init(s);
+    for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
+        fd_close(&l->tree[i]);
+    l->done = 0;
     l->err = (struct err){0};
     r = start_init(l, flags, s);
+    if (r == 0 && !l->full)
+        r = launch_begin_programs(l, l->identity.outer_uid, l->identity.outer_gid);
     if (r == 0 && !l->full)
         r = trace_begin(&l->trace, l->budgets.processes, s->pid);
     return r < 0 && l->err.code == 0 ? err_errno(&l->err, r, "cannot trace the program") : r;
@@ -271,7 +353,8 @@ int main(int argc, char **argv)
     struct launch *l = &launch;
     for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
         l->tree[i] = -1;
-    l->root = l->alive = l->blank_file = l->blank_dir = l->layers = l->ruleset = -1;
+    l->root = l->covered = l->alive = l->blank_file = l->blank_dir = l->peg = l->hanger =
+        l->ruleset = l->old_root = -1;
     l->privileged = geteuid() == 0;
 
     /* Everything here is made with the modes that the plan says. */
@@ -292,6 +375,11 @@ int main(int argc, char **argv)
     struct err why = l->err;
     enum wire_stage stage = l->stage;
     int r = launch_receive_plan(l, WIRE_CONTROL_FD);
+    bool built = r == 1 && early == 0;
+    if (built)
+        hand_over_head(l, &start);
+    if (r == 1)
+        r = launch_receive_plan(l, WIRE_CONTROL_FD);
     if (r == -EPIPE)
         _exit(125); /* the supervisor's wish that nothing be done */
     if (r < 0)
@@ -303,15 +391,14 @@ int main(int argc, char **argv)
     /* Without a process 1 of its own, those whose parents die are to become ours. */
     if (!l->full)
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (finish_start(l, &start, early) < 0)
+    if (finish_start(l, &start, early, built) < 0)
         launch_give_up(l); /* init ends with us (L1) */
 
     if (l->privileged)
         hand_over_pipes(l);
-    if (hand_over_plan(l, &start) < 0)
+    if (hand_over_plan(l, &start) < 0 || send_trees(l, &start) < 0)
         launch_give_up(l);
-    /* Root opens what the inside's user could not reach; a user does so from within. */
-    if (l->privileged && l->full && (tree_open_all(l) < 0 || hand_over_trees(l, &start) < 0))
+    if (l->waits && hand_over_rest(l, &start) < 0)
         launch_give_up(l);
     identity_reap();
     guard_main(l, start.pid, start.pidfd, start.alive);

@@ -16,6 +16,10 @@
  *   L4  Init has no capability and cannot be traced when the program starts.
  *   L5  Host uid 0 is never mapped into the sandbox.
  *   L6  The program starts no process that its tracer has not agreed to.
+ *   L7  A program that is executed ahead reads nothing but the gate until L4 holds and the last
+ *       wall stands; and it is the only one that its launcher ever starts.
+ *   L8  No program runs an instruction before the supervisor has seen it and agreed, but for the
+ *       shell that runs the text, which is only seen.
  */
 #ifndef NACRE_SANDBOX_LAUNCH_H
 #define NACRE_SANDBOX_LAUNCH_H
@@ -41,15 +45,24 @@ struct budgets {
 
 struct launch {
     struct plan plan;
+    size_t done;     /* so many of its steps are built: the head, which came first */
+    bool waits;      /* the plan so far ends where the program waits for the rest of it */
+    bool keeps;      /* the hanger is our own, and has what the rest of the plan needs */
     bool full;       /* else landlock strength */
     bool held;       /* there is a mount at WIRE_HELD_FD */
+    bool session;    /* there is a pipe for a session's state at WIRE_HELD_FD */
+    bool networked;  /* has the host's network */
     bool privileged; /* started by root: sources are opened, and owners mapped, by root */
     struct identity identity;
     struct budgets budgets;
     int alive;                 /* init's end of a socket whose other end the guard holds open */
     int root;                  /* the new root, while it is built */
+    int old_root;              /* the new one is entered, but the old one is there; -1: not so */
+    const char *kept, *store;  /* what hangs there for a plan that waits: workspace, store */
+    int covered;               /* the directory on which it hangs, as the host has it */
     int blank_file, blank_dir; /* what covers a hidden path */
-    int layers;                /* a directory without a path, in which layers hang */
+    int peg;                   /* a directory of the new root, below /proc, for the next */
+    int hanger;                /* a directory on which layers hang until they are laid */
     int ruleset;               /* Landlock's; -1: none */
     enum wire_stage stage;
     int tree[PLAN_STEPS_MAX]; /* the mount for each step that needs one; of a layer, kept */
@@ -64,19 +77,31 @@ int identity_assume(struct launch *l);
 int identity_owner_map(struct launch *l, uid_t owner, gid_t group); /* a user namespace's fd */
 void identity_reap(void); /* the process that made the last one */
 
-/* tree.c: what the host shows, as detached mounts. */
+/* Where the new root hangs while it is built: any directory that every system has. */
+#define STAGING "/usr"
+/* And where layers hang until an overlay has them. Nothing is looked up below it by then. */
+#define HANGER "/etc"
+
+/* tree.c: what the host shows, as detached mounts; of steps that are not done. */
 int tree_open_all(struct launch *l);
+int tree_open(const struct launch *l, const char *path);
+void tree_expect(struct launch *l);
 
 /* root.c: the new root and everything in it. */
 int root_apply(struct launch *l, size_t index);
-int root_enter(struct launch *l);
+int root_enter(struct launch *l); /* the old one is there until it is let go */
+int root_keep(struct launch *l);  /* what a plan that waits needs of it later */
+int root_let_go(struct launch *l);
+int root_close(struct launch *l); /* nothing is built any more */
 
 /* net.c */
 int net_loopback_up(struct launch *l);
 
-/* privilege.c */
+/* privilege.c: what can be closed while rights are still needed, and the rights. */
+int privilege_bound(struct launch *l);
 int privilege_drop(struct launch *l);
 void privilege_shed(const struct launch *l);
+void privilege_override(bool on);
 
 /* landlock.c: the rules are made first and put on last. */
 int landlock_prepare(struct launch *l);
@@ -101,8 +126,15 @@ int handover_receive(int socket, bool full, struct handover *ret);
 /* init.c: never returns. */
 _Noreturn void init_main(struct launch *l, bool own_network);
 
-/* launch.c: waits for the plan, and a held mount if there is one. -EPIPE: the other end is gone. */
+/*
+ * launch.c: waits for the plan, with descriptors, or for its head, which comes alone. 1: that was
+ * the head; 0: all is there, or, where it waits, all but the rest, for which it is called again;
+ * -EPIPE: the other end is gone.
+ */
 int launch_receive_plan(struct launch *l, int socket);
+
+/* launch.c: to be ready for programs, before the first. 0, or l->err is set. */
+int launch_begin_programs(struct launch *l, uid_t uid, gid_t gid);
 
 /* guard.c: returns when everything is over and told. */
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive);

@@ -135,6 +135,7 @@ static int make_memory_file(const struct notices *n)
     if (n->launch->privileged) {
         setfsuid(0);
         setfsgid(0);
+        privilege_override(false);        /* which a change back to root raises */
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* which a change of user takes away */
     }
     return fd < 0 ? -error : fd;

@@ -18,9 +18,6 @@
 #include "sandbox/kernel_calls.h"
 #include "sandbox/launch/launch.h"
 
-/* Where the new root hangs while it is built: any directory that every system has. */
-#define STAGING "/usr"
-
 /* A new file system of `type` with these options, as a detached mount. */
 static int make_mount(struct launch *l, const char *type, const char *const options[][2],
                       unsigned attributes)
@@ -46,7 +43,7 @@ static int make_mount(struct launch *l, const char *type, const char *const opti
 static int make_blanks(struct launch *l)
 {
     FD_CLEANUP int dir = -1;
-    if (mkdirat(l->root, "proc", 0555) < 0 || mkdirat(l->root, "proc/layers", 0700) < 0 ||
+    if (mkdirat(l->root, "proc", 0555) < 0 || mkdirat(l->root, "proc/hanger", 0700) < 0 ||
         mkdirat(l->root, "proc/blank", 0700) < 0 || mkdirat(l->root, "proc/blank/dir", 0) < 0 ||
         mknodat(l->root, "proc/blank/file", S_IFREG, 0) < 0)
         return err_errno(&l->err, -errno, "cannot make what covers hidden files");
@@ -59,8 +56,9 @@ static int make_blanks(struct launch *l)
     dir = openat(l->root, "proc/blank", O_PATH | O_DIRECTORY | O_CLOEXEC);
     l->blank_dir = openat(dir, "dir", O_PATH | O_CLOEXEC);
     l->blank_file = openat(dir, "file", O_PATH | O_CLOEXEC);
-    l->layers = openat(l->root, "proc/layers", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (l->blank_dir < 0 || l->blank_file < 0 || l->layers < 0)
+    l->hanger = open(HANGER, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    l->peg = openat(l->root, "proc/hanger", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (l->blank_dir < 0 || l->blank_file < 0 || l->hanger < 0 || l->peg < 0)
         return err_errno(&l->err, -errno, "cannot open what covers hidden files");
     return 0;
 }
@@ -76,9 +74,26 @@ static int make_root(struct launch *l, const struct plan_step *step)
     if (root < 0)
         return root;
     l->root = root;
-    if (kernel_move_mount(root, "", AT_FDCWD, STAGING, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+    /* What is to be shown of there can no longer be found by its path. */
+    l->covered = open(STAGING, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (l->covered < 0 ||
+        kernel_move_mount(root, "", AT_FDCWD, STAGING, MOVE_MOUNT_F_EMPTY_PATH) < 0)
         return err_errno(&l->err, -errno, "cannot place the new root");
     return make_blanks(l);
+}
+
+/* How much there may be in it. */
+static int set_space(struct launch *l, const struct plan_step *step)
+{
+    char size[32], inodes[32];
+    snprintf(size, sizeof(size), "%" PRIu64, step->number[0]);
+    snprintf(inodes, sizeof(inodes), "%" PRIu64, step->number[1]);
+    FD_CLEANUP int fs = kernel_fspick(l->root, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+    if (fs < 0 || kernel_fsconfig(fs, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
+        kernel_fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+        kernel_fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+        return err_errno(&l->err, -errno, "cannot set the size of the new root");
+    return 0;
 }
 
 /* --- paths below the new root ------------------------------------------------------------- */
@@ -254,14 +269,18 @@ static int make_bind(struct launch *l, const struct plan_step *step)
 static int make_layer(struct launch *l, const struct plan_step *step)
 {
     size_t index = (size_t)(step - l->plan.steps);
-    char name[24], lower_path[40], upper_path[48], work_path[48];
+    char lower_path[40], upper_path[48], work_path[48];
     struct place place = {.dir = -1, .name = ""};
     int r = find_place(l, step, &place);
     FD_CLEANUP int lower =
         r < 0 ? -1 : openat(place.dir, place.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    snprintf(name, sizeof(name), "%zu", index);
-    if (lower < 0 || mkdirat(l->layers, name, 0700) < 0 ||
-        kernel_move_mount(l->tree[index], "", l->layers, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+    /* Our own hanger goes as a whole, which it could not with something on top of it. */
+    char name[24] = "";
+    if (l->keeps)
+        snprintf(name, sizeof(name), "%zu", index);
+    if (lower < 0 || (l->keeps && mkdirat(l->hanger, name, 0700) < 0) ||
+        kernel_move_mount(l->tree[index], "", l->hanger, name,
+                          MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
         return err_errno(&l->err, -errno, "cannot lay a layer over '%s'", step->path);
     snprintf(lower_path, sizeof(lower_path), "/proc/self/fd/%d", lower);
     snprintf(upper_path, sizeof(upper_path), "/proc/self/fd/%d/upper", l->tree[index]);
@@ -276,11 +295,7 @@ static int make_layer(struct launch *l, const struct plan_step *step)
     if (mount < 0)
         return mount;
     l->stage = WIRE_STAGE_OTHER;
-    /* The overlay has a mount of its own by now: this one has done its service. */
-    char layer_path[40];
-    snprintf(layer_path, sizeof(layer_path), "/proc/self/fd/%d", l->tree[index]);
-    if (umount2(layer_path, MNT_DETACH) < 0)
-        return err_errno(&l->err, -errno, "cannot let go of the layer of '%s'", step->path);
+    /* The overlay has a mount of its own by now: this one goes with the old root. */
     return attach(l, step, &place, mount);
 }
 
@@ -356,7 +371,7 @@ int root_apply(struct launch *l, size_t index)
         [PLAN_ROOT] = make_root,   [PLAN_DIR] = make_dir,         [PLAN_FILE] = make_file,
         [PLAN_LINK] = make_link,   [PLAN_SCRATCH] = make_scratch, [PLAN_BIND] = make_bind,
         [PLAN_PROC] = make_proc,   [PLAN_MOUNT] = make_own,       [PLAN_PIN] = make_pin,
-        [PLAN_HIDE] = make_hidden, [PLAN_LAYER] = make_layer,
+        [PLAN_HIDE] = make_hidden, [PLAN_LAYER] = make_layer,     [PLAN_SPACE] = set_space,
     };
     const struct plan_step *step = &l->plan.steps[index];
     if (!make[step->kind])
@@ -370,15 +385,76 @@ int root_enter(struct launch *l)
 {
     if (l->root < 0)
         return err_set(&l->err, -EINVAL, "the plan has no root");
-    const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-    /* pivot_root onto the same directory stacks the old root on top, where it is detached. */
-    if (kernel_mount_setattr(l->root, "", AT_EMPTY_PATH, &read_only) < 0 || fchdir(l->root) < 0 ||
-        kernel_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+    l->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    /* Onto the same directory: that stacks the old root on top, where nobody looks who has the new
+     * one for a root. */
+    if (l->old_root < 0 || fchdir(l->root) < 0 || kernel_pivot_root(".", ".") < 0)
         return err_errno(&l->err, -errno, "cannot enter the new root");
+    return 0;
+}
+
+/* A mount of a place of the host's, on the hanger. */
+static int hang(struct launch *l, int hanger, const char *source, const char *name)
+{
+    FD_CLEANUP int tree = tree_open(l, source);
+    if (tree < 0 || mkdirat(hanger, name, 0700) < 0 ||
+        kernel_move_mount(tree, "", hanger, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return err_errno(&l->err, -errno, "cannot keep '%s'", source);
+    return 0;
+}
+
+/*
+ * A sandbox that waits must not hold the host's mounts, or none of them could be ejected. What it
+ * needs later hangs on a small file system that lies below /proc, where nobody gets, and goes as a
+ * whole before the program begins. Root's guard opens the rest from outside.
+ */
+int root_keep(struct launch *l)
+{
+    static const char *const options[][2] = {{"size", "64k"}, {"mode", "0700"}, {NULL, NULL}};
+    fd_close(&l->hanger);
+    FD_CLEANUP int mount = make_mount(l, "tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (mount < 0)
+        return mount;
+    if (kernel_move_mount(mount, "", l->peg, "",
+                          MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        return err_errno(&l->err, -errno, "cannot make a place for what is shown later");
+    l->hanger = fd_steal(&mount);
+    for (size_t i = 0; i < l->plan.count; i++) {
+        const struct plan_step *step = &l->plan.steps[i];
+        if (step->kind == PLAN_DIR && step->flags & PLAN_OWNED)
+            l->kept = step->path;
+        else if (step->kind == PLAN_STORE)
+            l->store = step->text;
+    }
+    int r = l->privileged || !l->kept ? 0 : hang(l, l->hanger, l->kept, "workspace");
+    if (r == 0 && !l->privileged && l->store)
+        r = hang(l, l->hanger, l->store, "store");
+    l->keeps = r == 0;
+    return r;
+}
+
+int root_let_go(struct launch *l)
+{
+    if (fchdir(l->root) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+        return err_errno(&l->err, -errno, "cannot let go of the old root");
+    fd_close(&l->old_root);
+    fd_close(&l->covered);
+    return 0;
+}
+
+int root_close(struct launch *l)
+{
+    const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+    char hanger[40];
+    snprintf(hanger, sizeof(hanger), "/proc/self/fd/%d", l->hanger);
+    if (kernel_mount_setattr(l->root, "", AT_EMPTY_PATH, &read_only) < 0 ||
+        (l->keeps && umount2(hanger, MNT_DETACH) < 0))
+        return err_errno(&l->err, -errno, "cannot close the new root");
     fd_close(&l->root);
     fd_close(&last_dir.fd);
     fd_close(&l->blank_file);
     fd_close(&l->blank_dir);
-    fd_close(&l->layers);
+    fd_close(&l->peg);
+    fd_close(&l->hanger);
     return 0;
 }

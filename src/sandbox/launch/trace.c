@@ -14,7 +14,7 @@
 
 #define OPTIONS                                                                                    \
     (PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |        \
-     PTRACE_O_TRACECLONE)
+     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
 /* --- the table: open addressing, no more than half full ------------------------------------- */
 
@@ -160,17 +160,26 @@ static void serve_waiting(struct trace *t)
     }
 }
 
-static bool died(struct trace *t, pid_t pid)
+/* One who wants a process wants it no more. */
+static void stop_waiting(struct trace *t, pid_t thread)
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->waiting_count; i++) {
-        if (t->waiting[i] != pid)
+        if (t->waiting[i] != thread)
             t->waiting[kept++] = t->waiting[i];
     }
     t->waiting_count = kept;
-    release(t, find(t, pid));
+    release(t, find(t, thread));
+}
+
+static bool died(struct trace *t, pid_t pid, int status)
+{
+    stop_waiting(t, pid);
+    programs_forget(&t->programs, pid);
     struct trace_slot *slot = find(t, pid);
     bool process = slot->id != 0;
+    if (process)
+        programs_ended(&t->programs, slot->program, status);
     if (!process || !slot->told)
         t->early[t->early_next++ % TRACE_EARLY] = pid;
     if (!process && t->threads)
@@ -204,10 +213,56 @@ static void note_birth(struct trace *t, pid_t parent)
     born(t, (pid_t)child, true);
 }
 
+/* --- programs ------------------------------------------------------------------------------- */
+
+static void send_on(pid_t pid, enum programs_outcome outcome)
+{
+    if (outcome == PROGRAMS_GOES)
+        ptrace(PTRACE_CONT, pid, NULL, NULL);
+    else if (outcome == PROGRAMS_DIES)
+        kill(pid, SIGKILL);
+}
+
+/*
+ * It has the number of its process now, whichever thread called, and that thread's own number is
+ * gone without a word; so is the first thread, whose number it has.
+ */
+static void note_exec(struct trace *t, pid_t pid)
+{
+    unsigned long former = 0;
+    stop_waiting(t, pid);
+    if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &former) == 0 && (pid_t)former != pid) {
+        stop_waiting(t, (pid_t)former);
+        programs_forget(&t->programs, (pid_t)former);
+        if (t->threads)
+            t->threads--;
+    }
+    if (!find(t, pid)->lives)
+        born(t, pid, false);
+    send_on(pid, programs_show(&t->programs, pid, &find(t, pid)->program, false));
+}
+
+void trace_serve_programs(struct trace *t)
+{
+    enum programs_outcome outcome;
+    pid_t pid;
+    while ((pid = programs_answer(&t->programs, &outcome)) != 0)
+        send_on(pid, outcome);
+    for (size_t count = t->programs.waiting_count; count; count--) {
+        pid = programs_next(&t->programs);
+        if (!pid)
+            break;
+        outcome = programs_show(&t->programs, pid, &find(t, pid)->program, true);
+        send_on(pid, outcome);
+        if (t->programs.again)
+            break;
+    }
+}
+
 bool trace_handle(struct trace *t, pid_t pid, int status)
 {
     if (!WIFSTOPPED(status))
-        return died(t, pid);
+        return died(t, pid, status);
     int signal_number = WSTOPSIG(status);
     switch (status >> 16) {
     case 0: /* a signal on its way */
@@ -227,6 +282,10 @@ bool trace_handle(struct trace *t, pid_t pid, int status)
         note_birth(t, pid);
         serve_waiting(t); /* a newborn may have counted twice until now */
         break;
+    case PTRACE_EVENT_EXEC:
+        note_exec(t, pid);
+        serve_waiting(t);
+        return false;
     case PTRACE_EVENT_STOP:
         /* Stopped by a signal such as SIGSTOP: let it be, until another one wakes it. */
         if (signal_number != SIGTRAP) {

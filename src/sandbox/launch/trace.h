@@ -1,7 +1,7 @@
 /*
  * Who is born inside, and who dies: every process of the inside is traced by the one that reaps it
  * (init; in landlock strength the guard), so that none starts that was not agreed to (L6) and none
- * is missed.
+ * is missed; and no program either (programs.h).
  *
  * Processes are counted here, and not by RLIMIT_NPROC or a control group, since these count
  * threads: a limit of five would not even start node. And they are traced, and the filter does not
@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "sandbox/launch/programs.h"
 
 enum {
     TRACE_SLOTS = 1 << 15,
@@ -41,6 +43,8 @@ struct trace {
         bool lives;  /* a process of this number */
         bool told;   /* its parent's birth of it was seen */
         bool spawns; /* a thread of this number makes a process */
+        uint32_t
+            program; /* that the process runs, as the supervisor knows it; 0: of its parent's */
     } slots[TRACE_SLOTS];
     size_t used;
     pid_t waiting[TRACE_WAITING]; /* stopped: they want a process, and there is no room */
@@ -49,6 +53,7 @@ struct trace {
     pid_t early[TRACE_EARLY]; /* who died before its birth was told; threads among them */
     size_t early_next;
     bool stays_full; /* nobody has ended since the last were told no */
+    struct programs programs;
 };
 
 /* Begins with the program, which must not run yet. 0 or a negative errno. */
@@ -59,6 +64,9 @@ int trace_begin(struct trace *t, uint64_t limit, pid_t program);
  * and not a thread of one, has ended.
  */
 bool trace_handle(struct trace *t, pid_t pid, int status);
+
+/* What can be done without waiting for those who stand behind exec. */
+void trace_serve_programs(struct trace *t);
 
 /* Nobody has ended for a moment: after some of these, those who wait are told no. */
 void trace_refuse_waiting(struct trace *t);

@@ -4,10 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/kernel_calls.h"
 #include "sandbox/launch/launch.h"
 
@@ -34,13 +38,43 @@ static int owner_map(struct launch *l, const struct stat *st)
     return last;
 }
 
+/* What was kept for later, where nothing else of the host's is there any more. */
+static int open_kept(const struct launch *l, const char *path, unsigned flags)
+{
+    char name[PATH_MAX];
+    const char *root = l->store && path_is_below(path, l->store) ? l->store : l->kept;
+    const char *kept = root == l->store ? "store" : "workspace";
+    int len = -1;
+    if (root && path_is_below(path, root))
+        len = snprintf(name, sizeof(name), "%s%s", kept, path + strlen(root));
+    if (len < 0 || len >= (int)sizeof(name)) {
+        errno = ESTALE;
+        return -1;
+    }
+    return kernel_open_tree(l->hanger, name, flags);
+}
+
+/* Sources have no links in their paths; one that lies where the new root hangs is found below it.
+ */
+int tree_open(const struct launch *l, const char *path)
+{
+    unsigned flags =
+        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+    bool covered = l->covered >= 0 && path_is_below(path, STAGING);
+    if (l->keeps)
+        return open_kept(l, path, flags);
+    if (!covered && l->old_root >= 0)
+        return kernel_open_tree(l->old_root, path + strspn(path, "/"), flags);
+    if (!covered)
+        return kernel_open_tree(AT_FDCWD, path, flags);
+    path += strlen(STAGING);
+    return kernel_open_tree(l->covered, path + strspn(path, "/"), flags);
+}
+
 static int open_source(struct launch *l, const struct plan_step *step)
 {
-    FD_CLEANUP int tree = step->flags & PLAN_HELD
-                              ? fcntl(WIRE_HELD_FD, F_DUPFD_CLOEXEC, 0)
-                              : kernel_open_tree(AT_FDCWD, step->text,
-                                                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-                                                     AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+    FD_CLEANUP int tree = step->flags & PLAN_HELD ? fcntl(WIRE_HELD_FD, F_DUPFD_CLOEXEC, 0)
+                                                  : tree_open(l, step->text);
     struct stat st;
     if (tree < 0 || fstat(tree, &st) < 0)
         return err_errno(&l->err, -errno, "cannot show '%s'", step->text);
@@ -69,9 +103,21 @@ static int open_source(struct launch *l, const struct plan_step *step)
     return fd_steal(&tree);
 }
 
+/* The owner of what is shown later, known ahead; a wish: if it is another then, it costs time. */
+void tree_expect(struct launch *l)
+{
+    struct stat st;
+    for (size_t i = 0; i < l->plan.count; i++) {
+        const struct plan_step *step = &l->plan.steps[i];
+        if (step->kind == PLAN_DIR && step->flags & PLAN_OWNED && stat(step->path, &st) == 0)
+            owner_map(l, &st);
+    }
+    l->err = (struct err){0};
+}
+
 int tree_open_all(struct launch *l)
 {
-    for (size_t i = 0; i < l->plan.count; i++) {
+    for (size_t i = l->done; i < l->plan.count; i++) {
         if (!plan_needs_tree(&l->plan.steps[i]))
             continue;
         int tree = open_source(l, &l->plan.steps[i]);

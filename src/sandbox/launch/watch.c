@@ -46,16 +46,25 @@ static uint64_t scratch_bytes(const struct watch *w)
 /*
  * The kernel adds the time of the dead to those who waited for them. Who ignores his children's end
  * hides their time; that of those we saw is kept, and for those who come and go between two looks
- * the looks are a sample: half of what they seem to use is taken for granted.
+ * the looks are a sample: half of what they seem to use is taken for granted. A control group
+ * misses nobody, but for init, which is not in it.
  */
-static void count_cpu(struct watch *w, const struct census_use *use, uint64_t now_ms)
+static void count_cpu(struct watch *w, const struct census_use *use, uint64_t group_ms,
+                      uint64_t now_ms)
 {
     uint64_t grown = use->cpu_ms > w->last_cpu_ms ? use->cpu_ms - w->last_cpu_ms : 0;
     uint64_t running = least(use->new_running, (uint64_t)processors());
     uint64_t sampled = running * (now_ms - w->last_ms) / 2;
-    w->cpu_ms += grown > sampled ? grown : sampled;
+    w->cpu_ms += grown > sampled || group_ms ? grown : sampled;
     w->last_cpu_ms = use->cpu_ms;
     w->last_ms = now_ms;
+    watch_raise_cpu(w, group_ms);
+}
+
+void watch_raise_cpu(struct watch *w, uint64_t group_cpu_ms)
+{
+    if (group_cpu_ms && w->joined_cpu_ms + group_cpu_ms > w->cpu_ms)
+        w->cpu_ms = w->joined_cpu_ms + group_cpu_ms;
 }
 
 /*
@@ -90,10 +99,10 @@ static uint64_t random_below(uint64_t bound)
 }
 
 enum wire_limit watch_look(struct watch *w, const struct budgets *budgets, struct census *c,
-                           uint64_t now_ms)
+                           uint64_t group_cpu_ms, uint64_t now_ms)
 {
     struct census_use use = census_read(c);
-    count_cpu(w, &use, now_ms);
+    count_cpu(w, &use, group_cpu_ms, now_ms);
     uint64_t memory =
         count_memory(w, budgets->memory_bytes, use.memory_bytes, scratch_bytes(w), c, now_ms);
     if (memory > w->memory_peak)
