@@ -29,16 +29,17 @@ static void close_place(struct place *p)
 
 static int open_place(const struct change_root *root, struct place *ret, struct err *e)
 {
-    struct stat st = {0};
-    ret->root_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     ret->layer_fd = open(root->layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int r = ret->layer_fd < 0 ? -errno : 0;
+    ret->root_fd = r < 0 ? -1 : change_root_open(root, ret->layer_fd);
     ret->root = (struct beneath)BENEATH_AT(ret->root_fd);
     ret->layer = (struct beneath)BENEATH_AT(ret->layer_fd);
-    int r = ret->root_fd < 0 || ret->layer_fd < 0 || fstat(ret->root_fd, &st) < 0 ? -errno : 0;
     if (r < 0)
-        err_errno(e, r, "cannot open '%s'", ret->root_fd < 0 ? root->path : root->layer);
-    else if (st.st_dev != root->device || st.st_ino != root->inode)
+        err_errno(e, r, "cannot open '%s'", root->layer);
+    else if (ret->root_fd == -ESTALE)
         r = err_set(e, -ESTALE, "'%s' is another directory now", root->path);
+    else if (ret->root_fd < 0)
+        r = err_errno(e, ret->root_fd, "cannot open '%s'", root->path);
     if (r < 0)
         close_place(ret);
     return r;
@@ -125,21 +126,14 @@ static int strip_tree(int layer, const char *path, struct arena *arena)
     int r = attributes_strip(name);
     if (r < 0 || !S_ISDIR(st.st_mode))
         return r;
-    FD_CLEANUP int own =
-        openat(parent, slash ? slash + 1 : path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (own < 0)
-        return -errno;
     fd_close(&parent);
-    struct opened opened;
-    struct listing inner;
-    open_up(own, &opened);
-    r = listing_read(arena, layer, path, true, &inner);
+    struct listing inner; /* it can be read, since the scan */
+    r = listing_read(arena, layer, path, &inner);
     for (size_t i = 0; r == 0 && i < inner.count; i++) {
         const char *below = listing_join(arena, path, inner.items[i].name);
         r = below ? strip_tree(layer, below, arena) : -ENOMEM;
     }
-    int closed = close_again(&opened);
-    return r < 0 ? r : closed;
+    return r;
 }
 
 /* A layer that was never committed has the overlay's notes on it. */
@@ -353,6 +347,24 @@ static const struct change_side *find_present(const struct known *k, uint32_t ro
     return NULL;
 }
 
+/* Whether the journal knows anything of what is in a directory. */
+static bool knows_inside(const struct known *k, uint32_t root, const char *path)
+{
+    const size_t len = strlen(path);
+    size_t low = 0, high = k->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct change *c = k->items[middle];
+        int order = c->root != root ? (c->root < root ? -1 : 1) : strncmp(c->path, path, len);
+        if (order < 0 || (order == 0 && (unsigned char)c->path[len] < '/'))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < k->count && k->items[low]->root == root &&
+           strncmp(k->items[low]->path, path, len) == 0 && k->items[low]->path[len] == '/';
+}
+
 /* Why it is not what it should be; NULL: it is, or `ret_other`, with the same content, is. */
 static const char *check_one(struct place *p, const struct known *k, const struct change *c,
                              struct change_side *ret_other)
@@ -360,7 +372,8 @@ static const char *check_one(struct place *p, const struct known *k, const struc
     struct stat st;
     const struct change_side *side = present(k, c);
     int r = beneath_stat(&p->root, c->path, &st);
-    if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+    /* A link where a directory above it was: then it is not there. */
+    if (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -ELOOP)
         return "cannot be looked at";
     if (!side->mode)
         return r == 0 && !find_present(k, c->root, c->path) ? "is there already" : NULL;
@@ -376,7 +389,8 @@ static const char *check_one(struct place *p, const struct known *k, const struc
         *ret_other = now;
     if (S_ISDIR(st.st_mode))
         return c->before.mode && c->after.mode && c->before.mode != c->after.mode &&
-                       st.st_mode != c->before.mode && st.st_mode != c->after.mode
+                       st.st_mode != c->before.mode && st.st_mode != c->after.mode &&
+                       st.st_mode != (side->mode | 0700) /* opened up, to be looked into */
                    ? "has another mode now"
                    : NULL;
     if (now.inode == side->inode && now.ctime_ns == side->ctime_ns)
@@ -406,9 +420,12 @@ static void adopt(struct change_set *set, size_t index, bool forward, const stru
 static int check_strangers(struct place *p, const struct known *k, const struct change_root *root,
                            uint32_t index, const char *path, struct conflicts *conflicts)
 {
+    const struct change_side *side = find_present(k, index, path);
+    if (side && (side->mode & 0500) != 0500 && !knows_inside(k, index, path))
+        return 0; /* it could not be looked into, and is taken as it is */
     struct listing inner;
-    int r = listing_read(conflicts->arena, p->root_fd, path, false, &inner);
-    if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
+    int r = listing_read(conflicts->arena, p->root_fd, path, &inner);
+    if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP || r == -EACCES)
         return 0; /* told by its own change, or not to be read by us nor by anybody like us */
     for (size_t i = 0; r == 0 && i < inner.count; i++) {
         const char *below = listing_join(conflicts->arena, path, inner.items[i].name);

@@ -12,8 +12,8 @@
  *
  *   C1  Nothing of a root changes before the journal, which names every step, is on the disk.
  *   C2  Each step can be done again: whether it is done is told by inode numbers alone.
- *   C3  After a crash a transaction that had begun is finished, or else taken back, at the next
- * use. C4  What is in a root and is not what the journal says is never moved, changed or removed.
+ *   C3  After a crash a transaction that had begun is finished, or taken back, at the next use.
+ *   C4  What is in a root and is not what the journal says is never moved, changed or removed.
  *   C5  No symbolic link of a root is followed, and no path leads out of it.
  */
 #ifndef NACRE_CHANGES_CHANGES_H
@@ -87,9 +87,9 @@ struct step {
 
 /* A directory that a run could write to. */
 struct change_root {
-    const char *path; /* canonical */
-    uint64_t device, inode;
-    const char *layer; /* absolute: upper, work and slots lie there */
+    const char *path;       /* canonical */
+    uint64_t device, inode; /* the device's number is good until the next restart */
+    const char *layer;      /* absolute: upper, work and slots lie there */
     /* Until it is scanned: `upper` is a copy that was made at this time. 0: an overlay's. */
     int64_t copied_ns;
 };
@@ -117,6 +117,12 @@ void change_note(struct change_set *set, struct arena *arena, const char *format
 int change_add(struct change_set *set, struct arena *arena, const struct change *change);
 int step_add(struct change_set *set, struct arena *arena, const struct step *step);
 void change_side_of(const struct stat *st, struct change_side *ret);
+
+/*
+ * Opens a root, if it is still the directory that it was: by its number, on the file system that
+ * its layer is on. `layer` may be -1: it is opened. A descriptor, or a negative errno; -ESTALE.
+ */
+int change_root_open(const struct change_root *root, int layer);
 
 /* A path that a person or another run has changed, too. */
 struct conflict {
@@ -177,9 +183,13 @@ struct journal {
 };
 /* Atomically. `durable`: on the disk when this returns. */
 int journal_write(int dir, const struct journal *journal, bool durable, struct err *e);
+/* Whoever looks finds a run that never came to its commit. */
+void journal_remove(int dir);
 /* Strings are in the arena. -EBADMSG: it is not whole. */
 int journal_decode(struct arena *arena, const char *bytes, size_t len, struct journal *ret,
                    struct err *e);
+/* Its state alone, by its first bytes, which are not held against the hash. */
+int journal_peek(int dir, enum journal_state *ret);
 int journal_read(int dir, struct arena *arena, struct journal *ret, struct err *e);
 
 /* --- apply.c: doing the steps ---------------------------------------------------------------- */

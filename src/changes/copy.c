@@ -193,7 +193,7 @@ static int copy_entry(struct copier *c, int from_dir, int into_dir, const struct
 static int copy_directory(struct copier *c, const char *path)
 {
     struct listing listing;
-    int r = listing_read(&c->arena, c->from, path, false, &listing);
+    int r = listing_read(&c->arena, c->from, path, &listing);
     if (r == -EACCES)
         return 0;
     if (r == 0) {
@@ -248,7 +248,7 @@ int copy_tree(int root, int into, const char *except, struct err *e)
 static int has_foreign(struct arena *arena, int root, const char *path, uint32_t uid, uint32_t gid)
 {
     struct listing listing;
-    int r = listing_read(arena, root, path, false, &listing);
+    int r = listing_read(arena, root, path, &listing);
     if (r == -EACCES || r == -ENOENT)
         return 0;
     for (size_t i = 0; r == 0 && i < listing.count; i++) {

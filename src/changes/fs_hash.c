@@ -7,6 +7,8 @@
 
 #include "base/fd.h"
 #include "changes/fs_hash_cache.h"
+#include "changes/fs_hash_check.h"
+#include "changes/fs_hash_fold.h"
 #include "changes/fs_hash_look.h"
 #include "changes/fs_hash_object.h"
 
@@ -15,8 +17,10 @@ struct fs_hash {
     char *cache_path;
     char **exclude; /* and all its texts, in one piece */
     unsigned char root[SHA256_BYTES];
-    bool failed; /* the tree is not known to be the directory */
-    bool broken; /* it is not even a tree any more */
+    unsigned char asked[SHA256_BYTES]; /* of the options that the hash depends on */
+    bool failed;                       /* the tree is not known to be the directory */
+    bool broken;                       /* it is not even a tree any more */
+    struct cache cache;                /* of which the tree may have folded directories */
     struct tree tree;
     struct walk walk;
 };
@@ -40,7 +44,7 @@ static int finish(struct fs_hash *f, int r)
 {
     walk_rest(&f->walk);
     f->failed = r < 0;
-    f->broken = f->broken || r == -ENOMEM;
+    f->broken = f->broken || r == -ENOMEM || r == -EBADMSG;
     if (r < 0)
         return r;
     tree_hash(&f->tree);
@@ -57,6 +61,7 @@ static int mend(struct fs_hash *f, struct err *e)
     if (!f->broken)
         return 0;
     tree_release(&f->tree);
+    cache_release(&f->cache, f->allocator);
     int r = have_tree(f, e);
     f->broken = r < 0;
     return r;
@@ -109,13 +114,49 @@ static int copy_options(struct fs_hash *f, const struct fs_hash_options *options
     return copy_exclude(f, options->exclude, e);
 }
 
-/* What is no cache leaves an empty tree. */
-static int load(struct fs_hash *f, struct err *e)
+/* A cache that was made with other exclusions knows of other directories. */
+static void note_asked(struct fs_hash *f)
 {
-    if (!f->cache_path || cache_load(&f->tree, f->cache_path) == 0)
-        return 0;
-    f->broken = true;
-    return mend(f, e);
+    struct sha256 s;
+    sha256_start(&s);
+    sha256_add(&s, &f->walk.mark_unreadable, 1);
+    for (char *const *path = f->exclude; *path; path++)
+        sha256_add(&s, *path, strlen(*path) + 1);
+    sha256_end(&s, f->asked);
+}
+
+/* What the cache knows and what became different since. */
+static int walk_cached(struct fs_hash *f, struct err *e)
+{
+    fold_tree(&f->tree, &f->cache);
+    if (memcmp(f->cache.asked, f->asked, SHA256_BYTES) != 0) {
+        f->tree.unsaved = true;
+        return finish(f, walk_all(&f->walk, e));
+    }
+    unsigned char *same;
+    int r = check_parts(&f->cache, f->allocator, f->walk.root_fd, &same);
+    if (r < 0)
+        return err_set(e, r, "out of memory");
+    if (r == 1)
+        memcpy(f->root, f->cache.root, SHA256_BYTES);
+    else
+        r = finish(f, walk_parts(&f->walk, same, e));
+    alloc_free(f->allocator, same);
+    return r < 0 ? r : 0;
+}
+
+static int walk_first(struct fs_hash *f, struct err *e)
+{
+    int r = f->cache_path ? cache_load(&f->cache, f->allocator, f->cache_path) : -ENOENT;
+    if (r == 0) {
+        r = walk_cached(f, e);
+        if (r != -EBADMSG)
+            return r;
+        r = mend(f, e);
+        if (r < 0)
+            return r;
+    }
+    return finish(f, walk_all(&f->walk, e));
 }
 
 int fs_hash_open(const struct fs_hash_options *options, struct fs_hash **ret, struct err *e)
@@ -129,10 +170,10 @@ int fs_hash_open(const struct fs_hash_options *options, struct fs_hash **ret, st
     int r = have_tree(f, e);
     if (r == 0)
         r = copy_options(f, options, e);
-    if (r == 0)
-        r = load(f, e);
-    if (r == 0)
-        r = finish(f, walk_all(&f->walk, e));
+    if (r == 0) {
+        note_asked(f);
+        r = walk_first(f, e);
+    }
     if (r < 0) {
         fs_hash_close(f);
         return r;
@@ -148,6 +189,7 @@ void fs_hash_close(struct fs_hash *f)
     if (!f)
         return;
     tree_release(&f->tree);
+    cache_release(&f->cache, f->allocator);
     walk_rest(&f->walk);
     fd_close(&f->walk.root_fd);
     alloc_free(f->allocator, f->cache_path);
@@ -168,8 +210,13 @@ int fs_hash_update(struct fs_hash *f, const char *const *paths, const size_t *le
     int r = mend(f, e);
     if (r < 0)
         return r;
-    return finish(f, f->failed ? walk_all(&f->walk, e)
-                               : walk_changes(&f->walk, paths, lengths, count, e));
+    r = finish(f, f->failed ? walk_all(&f->walk, e)
+                            : walk_changes(&f->walk, paths, lengths, count, e));
+    if (r != -EBADMSG)
+        return r;
+    /* The cache was none. */
+    r = mend(f, e);
+    return r < 0 ? r : finish(f, walk_all(&f->walk, e));
 }
 
 void fs_hash_root(const struct fs_hash *f, char ret_hex[SHA256_HEX + 1])
@@ -182,18 +229,25 @@ void fs_hash_sum(const struct fs_hash *f, struct fs_hash_sums *ret)
     *ret = f->tree.sums;
 }
 
-int fs_hash_find(const struct fs_hash *f, const char *path, size_t len, struct fs_hash_entry *ret)
+int fs_hash_find(struct fs_hash *f, const char *path, size_t len, struct fs_hash_entry *ret)
 {
     if (f->failed)
         return -ESTALE;
     if (!walk_check_path(path, len))
         return -ENOENT;
-    const struct entry *entry = f->tree.root;
+    struct entry *entry = f->tree.root;
     const char *end = path + len;
     for (const char *rest = len ? path : NULL; rest;) {
         const char *part = rest;
         size_t part_len = walk_part(part, (size_t)(end - part), &rest);
-        entry = entry->directory ? tree_find(entry, part, part_len) : NULL;
+        if (!entry->directory)
+            return -ENOENT;
+        int r = fold_open(&f->tree, entry);
+        if (r < 0) {
+            f->failed = f->broken = true;
+            return r == -EBADMSG ? -ESTALE : r;
+        }
+        entry = tree_find(entry, part, part_len);
         if (!entry)
             return -ENOENT;
     }
@@ -213,7 +267,9 @@ int fs_hash_save(struct fs_hash *f, struct err *e)
         return err_set(e, -EINVAL, "there is no path for a cache");
     if (f->failed)
         return err_set(e, -ESTALE, "the last update failed");
-    int r = cache_save(&f->tree, f->cache_path, e);
+    if (!f->tree.unsaved)
+        return 0;
+    int r = cache_save(&f->tree, f->root, f->asked, f->cache_path, e);
     if (r == 0)
         f->tree.unsaved = false;
     return r;

@@ -14,8 +14,9 @@
  *   H1  After a success the hash is that of a new walk without a cache, whatever happened before.
  *   H2  A cache that is damaged, of another version or of another owner counts as none.
  *   H3  A stored hash is believed only for the same device, inode, size, mode and times, and only
- * if these times were past when the content was read, so that a later write shows in them. H4  No
- * depth of the tree uses up the stack, and no number of entries the descriptors.
+ *       if these times were past when the content was read, so that a later write shows in them.
+ *       The same is true of a directory and its names.
+ *   H4  No depth of the tree uses up the stack, and no number of entries the descriptors.
  */
 #ifndef NACRE_CHANGES_FS_HASH_H
 #define NACRE_CHANGES_FS_HASH_H
@@ -90,10 +91,11 @@ int fs_hash_update(struct fs_hash *f, const char *const *paths, const size_t *le
 void fs_hash_root(const struct fs_hash *f, char ret_hex[SHA256_HEX + 1]);
 void fs_hash_sum(const struct fs_hash *f, struct fs_hash_sums *ret);
 
-/* -ENOENT: there is none (or it is excluded). -ESTALE: the last update failed. */
-int fs_hash_find(const struct fs_hash *f, const char *path, size_t len, struct fs_hash_entry *ret);
+/* -ENOENT: there is none (or it is excluded). -ESTALE: the last update failed. -ENOMEM. */
+int fs_hash_find(struct fs_hash *f, const char *path, size_t len, struct fs_hash_entry *ret);
 
-/* Writes the cache now, at the path that was given. -EINVAL without one, -ESTALE as above. */
+/* Writes the cache now, at the path that was given, if it could know more than it does. -EINVAL
+ * without a path, -ESTALE as above. */
 int fs_hash_save(struct fs_hash *f, struct err *e);
 
 /*

@@ -1,107 +1,58 @@
-/* The cache's bytes; see fs_hash_cache.h. The file itself: fs_hash_cache_file.c. */
+/* Reading the cache's bytes; see fs_hash_cache.h. Writing them: fs_hash_cache_write.c. */
 #include "changes/fs_hash_cache.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define BYTE_ORDER_MARK UINT32_C(0x01020304)
+#include "changes/fs_hash_cache_format.h"
 
-struct header {
-    char title[16];
-    uint32_t order;
-    uint32_t record_bytes;
-};
-
-/* No gaps, so that no byte of it is left to chance. */
-struct record {
-    uint64_t device, inode, size;
-    int64_t modified_ns, changed_ns;
-    uint32_t identity_mode;
-    uint16_t name_len;
-    uint8_t type;
-    uint8_t zero;
-    unsigned char hash[SHA256_BYTES];
-};
-_Static_assert(sizeof(struct record) == 80, "a record has no gaps");
-
-static struct header header_of_ours(void)
+struct cache_header cache_header_of_ours(void)
 {
-    return (struct header){.title = {"nacre fs cache 1"},
-                           .order = BYTE_ORDER_MARK,
-                           .record_bytes = sizeof(struct record)};
+    return (struct cache_header){.title = {"nacre fs cache 2"},
+                                 .order = BYTE_ORDER_MARK,
+                                 .record_bytes = sizeof(struct cache_record),
+                                 .part_bytes = sizeof(struct cache_part)};
 }
 
-/* --- writing --------------------------------------------------------------------------------- */
-
-/* Files and links that were at rest when they were read, and the way to them. */
-static bool is_kept(const struct entry *entry)
+size_t cache_record_bytes(size_t name_len)
 {
-    return entry->directory ? entry->state == ENTRY_READ : entry->settled;
+    return (sizeof(struct cache_record) + name_len + sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
 }
 
-static void encode_entry(const struct entry *entry, struct buf *out)
+uint64_t cache_next(const struct cache *c, uint64_t at)
 {
-    struct record record = {.name_len = entry->name_len, .type = (uint8_t)entry->type};
-    if (!entry->directory) {
-        record.device = entry->identity.device;
-        record.inode = entry->identity.inode;
-        record.size = entry->identity.size;
-        record.modified_ns = entry->identity.modified_ns;
-        record.changed_ns = entry->identity.changed_ns;
-        record.identity_mode = entry->identity.mode;
-        memcpy(record.hash, entry->hash, SHA256_BYTES);
-    }
-    buf_append(out, &record, sizeof(record));
-    buf_append(out, entry->name, entry->name_len);
+    return at + cache_record_bytes(cache_record(c, at)->name_len);
 }
 
-int cache_encode(const struct tree *t, struct buf *out)
+struct identity cache_part_identity(const struct cache_part *part)
 {
-    const struct header header = header_of_ours();
-    buf_append(out, &header, sizeof(header));
-    /* Directories that were written and whose own entries were not yet; `next` is in use by both
-     * lists, and an entry leaves the one before it comes into the other. */
-    struct entry *first = t->root, *last = t->root;
-    first->next = NULL;
-    for (; first && !out->failed; first = first->next) {
-        uint32_t count = 0;
-        size_t at = out->len;
-        buf_append(out, &count, sizeof(count));
-        struct entry *next;
-        for (struct entry *entry = tree_list(first); entry; entry = next) {
-            next = entry->next;
-            if (!is_kept(entry))
-                continue;
-            encode_entry(entry, out);
-            count++;
-            if (entry->directory) {
-                entry->next = NULL;
-                last->next = entry;
-                last = entry;
-            }
+    return (struct identity){part->device,      part->inode,      part->size,
+                             part->modified_ns, part->changed_ns, part->mode};
+}
+
+struct identity cache_record_identity(const struct cache_record *record)
+{
+    return (struct identity){record->device,      record->inode,      record->size,
+                             record->modified_ns, record->changed_ns, record->mode};
+}
+
+struct fs_hash_sums cache_sum(const struct cache *c, uint32_t part)
+{
+    struct fs_hash_sums sums = {0};
+    /* One level after the other: their numbers have no gaps. */
+    for (uint32_t from = part, to = part + 1; from < to;) {
+        for (uint32_t i = from; i < to; i++) {
+            sums.files += c->parts[i].files;
+            sums.bytes += c->parts[i].bytes;
         }
-        if (!out->failed)
-            memcpy(out->data + at, &count, sizeof(count));
+        uint32_t below = c->parts[from].first;
+        to = c->parts[to - 1].first + c->parts[to - 1].directories;
+        from = below;
     }
-    return out->failed;
+    return sums;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
-
-struct input {
-    const char *bytes;
-    size_t left;
-};
-
-static const char *take(struct input *in, size_t len)
-{
-    const char *taken = in->bytes;
-    if (len > in->left)
-        return NULL;
-    in->bytes += len;
-    in->left -= len;
-    return taken;
-}
+/* --- what is refused ------------------------------------------------------------------------- */
 
 static bool is_name(const char *name, size_t len)
 {
@@ -110,78 +61,112 @@ static bool is_name(const char *name, size_t len)
            !(len == 2 && name[0] == '.' && name[1] == '.');
 }
 
-static bool is_type(const struct record *record)
+static bool is_type(const struct cache_record *record)
 {
-    uint32_t format = record->identity_mode & S_IFMT;
+    uint32_t format = record->mode & S_IFMT;
     switch (record->type) {
     case FS_HASH_DIRECTORY:
-        return record->identity_mode == 0;
+        return record->mode == 0;
     case FS_HASH_FILE:
         return format == S_IFREG;
     case FS_HASH_LINK:
         return format == S_IFLNK;
+    case FS_HASH_FIFO:
+        return format == S_IFIFO;
+    case FS_HASH_SOCKET:
+        return format == S_IFSOCK;
+    case FS_HASH_CHARACTER:
+        return format == S_IFCHR;
+    case FS_HASH_BLOCK:
+        return format == S_IFBLK;
     default:
         return false;
     }
 }
 
-static int decode_entry(struct tree *t, struct entry *parent, struct input *in, struct entry **ret)
+/* The record at `*at`, which must end before `end`; `*at` is behind it then. */
+static const struct cache_record *take(const struct cache *c, uint64_t *at, uint64_t end)
 {
-    struct record record;
-    const char *bytes = take(in, sizeof(record));
-    if (!bytes)
-        return -EBADMSG;
-    memcpy(&record, bytes, sizeof(record));
-    const char *name = take(in, record.name_len);
-    if (!name || record.zero || !is_name(name, record.name_len) || !is_type(&record) ||
-        tree_find(parent, name, record.name_len))
-        return -EBADMSG;
-    if (record.type == FS_HASH_DIRECTORY && parent->depth == FS_HASH_DEPTH_MAX)
-        return -EBADMSG;
-    struct entry *entry;
-    int r = tree_add(t, parent, name, record.name_len, record.type, &entry);
-    if (r < 0)
-        return r;
-    const struct identity identity = {
-        .device = record.device,
-        .inode = record.inode,
-        .size = record.size,
-        .modified_ns = record.modified_ns,
-        .changed_ns = record.changed_ns,
-        .mode = record.identity_mode,
-    };
-    if (!entry->directory)
-        tree_set(t, entry, &identity, true, ENTRY_READ, record.hash);
-    *ret = entry;
-    return 0;
+    if (end - *at < sizeof(struct cache_record))
+        return NULL;
+    const struct cache_record *record = cache_record(c, *at);
+    size_t size = cache_record_bytes(record->name_len);
+    if (end - *at < size || record->zero || !is_name(record->name, record->name_len) ||
+        !is_type(record))
+        return NULL;
+    for (const char *gap = record->name + record->name_len; gap < (const char *)record + size;
+         gap++) {
+        if (*gap)
+            return NULL;
+    }
+    *at += size;
+    return record;
 }
 
-int cache_decode(struct tree *t, const char *bytes, size_t len)
+/* Whether a part's row says what its records say, which are the next ones. */
+static bool is_part(const struct cache *c, uint32_t number, uint64_t *at, uint64_t end,
+                    uint32_t *next)
 {
-    struct input in = {bytes, len};
-    const struct header ours = header_of_ours();
-    const char *header = take(&in, sizeof(ours));
-    if (!header || memcmp(header, &ours, sizeof(ours)) != 0)
-        return -EBADMSG;
-    struct entry *first = t->root, *last = t->root;
-    first->next = NULL;
-    for (; first; first = first->next) {
-        uint32_t count;
-        const char *number = take(&in, sizeof(count));
-        if (!number)
-            return -EBADMSG;
-        memcpy(&count, number, sizeof(count));
-        for (; count; count--) {
-            struct entry *entry = NULL;
-            int r = decode_entry(t, first, &in, &entry);
-            if (r < 0)
-                return r;
-            if (entry->directory) {
-                last->next = entry;
-                last = entry;
-            }
-        }
+    const struct cache_part *part = &c->parts[number];
+    if (part->at != *at || part->first != *next || part->zero ||
+        part->flags & ~(CACHE_SETTLED | CACHE_WHOLE) || !S_ISDIR(part->mode))
+        return false;
+    for (uint32_t i = 0; i < part->directories; i++, (*next)++) {
+        uint64_t name_at = *at;
+        const struct cache_record *record = take(c, at, end);
+        const struct cache_part *below = &c->parts[*next];
+        if (!record || record->type != FS_HASH_DIRECTORY || *next >= c->part_count ||
+            below->parent != number || below->name_at != name_at ||
+            part->depth == FS_HASH_DEPTH_MAX || below->depth != part->depth + 1)
+            return false;
     }
-    t->unsaved = false;
-    return in.left ? -EBADMSG : 0;
+    if (part->others_at != *at)
+        return false;
+    uint32_t files = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < part->others; i++) {
+        const struct cache_record *record = take(c, at, end);
+        if (!record || record->type == FS_HASH_DIRECTORY)
+            return false;
+        files += record->type == FS_HASH_FILE;
+        bytes += record->type == FS_HASH_FILE ? record->size : 0;
+    }
+    return part->files == files && part->bytes == bytes;
+}
+
+int cache_read(struct cache *c, char *bytes, size_t len)
+{
+    struct cache_header header, ours = cache_header_of_ours();
+    if (len < sizeof(header))
+        return -EBADMSG;
+    memcpy(&header, bytes, sizeof(header));
+    memcpy(ours.root, header.root, SHA256_BYTES);
+    memcpy(ours.asked, header.asked, SHA256_BYTES);
+    ours.part_count = header.part_count;
+    if (memcmp(&header, &ours, sizeof(header)) != 0 || header.part_count == 0 ||
+        header.part_count > UINT32_MAX ||
+        (len - sizeof(header)) / sizeof(struct cache_part) < header.part_count)
+        return -EBADMSG;
+    uint64_t at = sizeof(header), end = len - header.part_count * sizeof(struct cache_part);
+    if (end % sizeof(uint64_t))
+        return -EBADMSG;
+    struct cache read = {
+        .bytes = bytes,
+        .len = len,
+        .parts = (const void *)(bytes + end),
+        .part_count = (uint32_t)header.part_count,
+        .root = (const unsigned char *)bytes + offsetof(struct cache_header, root),
+        .asked = (const unsigned char *)bytes + offsetof(struct cache_header, asked),
+    };
+    uint32_t next = 1;
+    if (read.parts[0].parent || read.parts[0].name_at || read.parts[0].depth)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < read.part_count; i++) {
+        if (!is_part(&read, i, &at, end, &next))
+            return -EBADMSG;
+    }
+    if (at != end || next != read.part_count)
+        return -EBADMSG;
+    *c = read;
+    return 0;
 }

@@ -21,6 +21,7 @@ struct look {
     bool again;
     struct entry *entry; /* that is known; NULL: none */
     struct identity identity;
+    int64_t now_ns;         /* when that was seen, or before */
     uint64_t device_number; /* of a device */
 };
 
@@ -159,7 +160,6 @@ static int look_at_file(struct look *l)
     if (is_known(l))
         return 0;
     unsigned char hash[SHA256_BYTES];
-    int64_t now_ns = identity_now_ns();
     FD_CLEANUP int file = look_open(l->fd, l->name, 0);
     if (look_is_denied(file) && l->walk->mark_unreadable) {
         const unsigned char type = FS_HASH_FILE;
@@ -174,7 +174,7 @@ static int look_at_file(struct look *l)
         return -EAGAIN;
     if (r < 0)
         return r;
-    return have(l, FS_HASH_FILE, identity_is_settled(&read, now_ns), ENTRY_READ, hash);
+    return have(l, FS_HASH_FILE, identity_is_settled(&read, l->now_ns), ENTRY_READ, hash);
 }
 
 static int look_at_link(struct look *l)
@@ -182,7 +182,6 @@ static int look_at_link(struct look *l)
     if (is_known(l))
         return 0;
     unsigned char hash[SHA256_BYTES];
-    int64_t now_ns = identity_now_ns();
     struct content *c = &l->walk->content;
     struct stat st;
     ssize_t len = readlinkat(l->fd, l->name, (char *)c->chunk, sizeof(c->chunk));
@@ -196,7 +195,15 @@ static int look_at_link(struct look *l)
     if (!identity_is_same(&after, &l->identity))
         return -EAGAIN;
     object_hash(OBJECT_LINK, c->chunk, (size_t)len, hash);
-    return have(l, FS_HASH_LINK, identity_is_settled(&after, now_ns), ENTRY_READ, hash);
+    return have(l, FS_HASH_LINK, identity_is_settled(&after, l->now_ns), ENTRY_READ, hash);
+}
+
+/* It is the directory that was found to be the same. */
+static bool is_checked(const struct look *l)
+{
+    const struct directory *d = l->entry->directory;
+    return l->walk->same && d->part != PART_NONE && l->walk->same[d->part] &&
+           identity_is_same(&l->entry->identity, &l->identity);
 }
 
 static int look_at_directory(struct look *l)
@@ -207,24 +214,28 @@ static int look_at_directory(struct look *l)
     if (r < 0)
         return r;
     tree_set_directory(l->walk->tree, l->entry, l->identity.mode, l->entry->state);
-    tree_wait(l->walk->tree, l->entry);
+    if (!is_checked(l))
+        tree_wait(l->walk->tree, l->entry);
     return 0;
 }
 
-/* What has no content: its type, and a device its number. */
+/* What has no content: its type, and a device its number, which stays as long as it does. */
 static int look_at_other(struct look *l, enum fs_hash_type type)
 {
+    if (is_known(l))
+        return 0;
     unsigned char number[8], hash[SHA256_BYTES];
     bool device = type == FS_HASH_CHARACTER || type == FS_HASH_BLOCK;
     object_put_number(number, 4, major(l->device_number));
     object_put_number(number + 4, 4, minor(l->device_number));
     object_hash((enum object_tag)type, number, device ? sizeof(number) : 0, hash);
-    return have(l, type, false, ENTRY_READ, hash);
+    return have(l, type, identity_is_settled(&l->identity, l->now_ns), ENTRY_READ, hash);
 }
 
 static int look_once(struct look *l)
 {
     struct stat st;
+    l->now_ns = identity_now_ns();
     l->entry = tree_find(l->parent, l->name, l->len);
     if (fstatat(l->fd, l->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
         if (errno != ENOENT)

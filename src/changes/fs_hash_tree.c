@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "changes/fs_hash_cache.h"
 #include "changes/fs_hash_object.h"
 #include "changes/fs_hash_shelf.h"
 
@@ -61,6 +62,11 @@ static void touch_directory(struct tree *t, struct entry *directory)
     }
 }
 
+void tree_touch(struct tree *t, struct entry *directory)
+{
+    touch_directory(t, directory);
+}
+
 static void touch(struct tree *t, struct entry *entry)
 {
     if (entry->directory) {
@@ -73,6 +79,8 @@ static void touch(struct tree *t, struct entry *entry)
 
 static void hash_directory(struct entry *directory)
 {
+    if (directory->directory->folded)
+        return;
     if (directory->state == ENTRY_UNREADABLE) {
         const unsigned char type = FS_HASH_DIRECTORY;
         object_hash(OBJECT_UNREADABLE, &type, 1, directory->hash);
@@ -81,6 +89,14 @@ static void hash_directory(struct entry *directory)
     } else {
         shelf_hash(directory->directory->shelf);
         memcpy(directory->hash, directory->directory->shelf->hash, SHA256_BYTES);
+    }
+}
+
+void tree_believe(struct tree *t)
+{
+    for (size_t depth = 0; depth <= FS_HASH_DEPTH_MAX; depth++) {
+        while (t->stale[depth].next != &t->stale[depth])
+            link_out(t->stale[depth].next);
     }
 }
 
@@ -98,9 +114,21 @@ void tree_hash(struct tree *t)
 
 /* --- entries --------------------------------------------------------------------------------- */
 
+/* Forgets what is below a directory in the cache. */
+static void drop_folded(struct tree *t, struct entry *directory)
+{
+    if (!directory->directory->folded)
+        return;
+    struct fs_hash_sums below = cache_sum(t->cache, directory->directory->part);
+    t->sums.files -= below.files;
+    t->sums.bytes -= below.bytes;
+    directory->directory->folded = false;
+}
+
 static void entry_free(struct tree *t, struct entry *entry)
 {
     if (entry->directory) {
+        drop_folded(t, entry);
         if (t->on_drop)
             t->on_drop(t->user, entry);
         link_out(&entry->directory->stale);
@@ -136,7 +164,8 @@ static int directory_init(struct tree *t, struct entry *entry)
         shelf_free(t->allocator, shelf);
         return -ENOMEM;
     }
-    *d = (struct directory){.shelf = shelf, .stale.entry = entry, .waiting.entry = entry};
+    *d = (struct directory){
+        .shelf = shelf, .stale.entry = entry, .waiting.entry = entry, .part = PART_NONE};
     entry->directory = d;
     return 0;
 }
@@ -193,8 +222,8 @@ struct entry *tree_list(const struct entry *directory)
     return list;
 }
 
-int tree_add(struct tree *t, struct entry *parent, const char *name, size_t len,
-             enum fs_hash_type type, struct entry **ret)
+static int add(struct tree *t, struct entry *parent, const char *name, size_t len,
+               enum fs_hash_type type, struct entry **ret)
 {
     struct entry *entry;
     if (entry_new(t, name, len, type, &entry) < 0)
@@ -205,16 +234,32 @@ int tree_add(struct tree *t, struct entry *parent, const char *name, size_t len,
     }
     entry->parent = parent;
     entry->depth = (uint16_t)(parent->depth + 1U);
-    touch(t, entry);
-    t->unsaved = t->unsaved || type == FS_HASH_DIRECTORY;
     *ret = entry;
     return 0;
+}
+
+int tree_add(struct tree *t, struct entry *parent, const char *name, size_t len,
+             enum fs_hash_type type, struct entry **ret)
+{
+    int r = add(t, parent, name, len, type, ret);
+    if (r == 0)
+        touch(t, *ret);
+    return r;
+}
+
+int tree_add_known(struct tree *t, struct entry *parent, const char *name, size_t len,
+                   enum fs_hash_type type, struct entry **ret)
+{
+    const struct fs_hash_sums sums = t->sums;
+    int r = add(t, parent, name, len, type, ret);
+    t->sums = sums;
+    return r;
 }
 
 int tree_remove(struct tree *t, struct entry *entry)
 {
     touch_directory(t, entry->parent);
-    t->unsaved = t->unsaved || entry->directory || entry->settled;
+    t->unsaved = t->unsaved || (entry->directory ? entry->state == ENTRY_READ : entry->settled);
     int r = shelf_remove(t->allocator, entry->parent->directory->shelf, entry);
     entry->next = NULL;
     free_list(t, entry);
@@ -223,6 +268,11 @@ int tree_remove(struct tree *t, struct entry *entry)
 
 int tree_empty(struct tree *t, struct entry *directory)
 {
+    if (directory->directory->folded) {
+        drop_folded(t, directory);
+        touch_directory(t, directory);
+        t->unsaved = true;
+    }
     if (directory->directory->shelf->count == 0)
         return 0;
     struct shelf *empty = shelf_new(t->allocator, 0);
@@ -237,8 +287,8 @@ int tree_empty(struct tree *t, struct entry *directory)
     return 0;
 }
 
-/* Permission bits of links mean nothing, and not every file system has the same. */
-static uint16_t mode_of(enum fs_hash_type type, unsigned mode)
+/* Those of links mean nothing, and not every file system has the same. */
+uint16_t tree_mode(enum fs_hash_type type, unsigned mode)
 {
     return type == FS_HASH_LINK ? 0 : (uint16_t)(mode & 07777);
 }
@@ -246,7 +296,7 @@ static uint16_t mode_of(enum fs_hash_type type, unsigned mode)
 void tree_set(struct tree *t, struct entry *entry, const struct identity *identity, bool settled,
               enum entry_state state, const unsigned char hash[SHA256_BYTES])
 {
-    uint16_t mode = mode_of(entry->type, identity->mode);
+    uint16_t mode = tree_mode(entry->type, identity->mode);
     if (entry->state == ENTRY_NEW || entry->mode != mode ||
         memcmp(entry->hash, hash, SHA256_BYTES) != 0)
         touch(t, entry);
@@ -263,9 +313,22 @@ void tree_set(struct tree *t, struct entry *entry, const struct identity *identi
 void tree_set_directory(struct tree *t, struct entry *directory, unsigned mode,
                         enum entry_state state)
 {
-    uint16_t bits = mode_of(FS_HASH_DIRECTORY, mode);
+    uint16_t bits = tree_mode(FS_HASH_DIRECTORY, mode);
     if (directory->mode != bits || directory->state != state)
         touch(t, directory);
+    /* A directory that cannot be listed is in no cache. */
+    t->unsaved = t->unsaved || (directory->state != state &&
+                                (directory->state == ENTRY_READ || state == ENTRY_READ));
     directory->mode = bits;
     directory->state = state;
+}
+
+void tree_set_listed(struct tree *t, struct entry *directory, const struct identity *identity,
+                     bool settled)
+{
+    t->unsaved =
+        t->unsaved ||
+        (settled && (!directory->settled || !identity_is_same(&directory->identity, identity)));
+    directory->identity = *identity;
+    directory->settled = settled;
 }

@@ -8,6 +8,10 @@
  *
  * Directories whose hash must be made again are listed by depth; who is listed has everybody above
  * listed too.
+ *
+ * A directory that comes from a cache is folded: its hash is known, and its entries are still in
+ * the cache's bytes. Who wants to find, list, add or remove entries unfolds it first
+ * (fs_hash_fold.h); an entry in memory has only unfolded directories above it.
  */
 #ifndef NACRE_CHANGES_FS_HASH_TREE_H
 #define NACRE_CHANGES_FS_HASH_TREE_H
@@ -16,8 +20,10 @@
 #include "changes/fs_hash_identity.h"
 
 enum { SHELF_MAX = 64, SHELF_WAYS = 16, SHELF_DEPTH_MAX = 16, NAME_BYTES_MAX = 255 };
+#define PART_NONE UINT32_MAX
 
 struct entry;
+struct cache;
 
 struct shelf {
     unsigned char hash[SHA256_BYTES];
@@ -39,6 +45,8 @@ struct directory {
     struct shelf *shelf;
     struct link stale;   /* in tree.stale[depth] */
     struct link waiting; /* in tree.waiting: to be listed */
+    uint32_t part;       /* of the cache, PART_NONE: it was not in it */
+    bool folded;
 };
 
 enum entry_state {
@@ -70,6 +78,7 @@ struct tree {
     struct entry *root;
     struct link stale[FS_HASH_DEPTH_MAX + 1];
     struct link waiting;
+    const struct cache *cache; /* of the folded directories; may be NULL */
     struct fs_hash_sums sums;
     bool unsaved;                                               /* the cache could know more */
     void (*on_drop)(void *user, const struct entry *directory); /* may be NULL */
@@ -87,6 +96,10 @@ struct entry *tree_find(const struct entry *directory, const char *name, size_t 
  */
 int tree_add(struct tree *t, struct entry *parent, const char *name, size_t len,
              enum fs_hash_type type, struct entry **ret);
+/* The same for one that was there before: nothing becomes stale by it, and sums are as they were.
+ */
+int tree_add_known(struct tree *t, struct entry *parent, const char *name, size_t len,
+                   enum fs_hash_type type, struct entry **ret);
 /* The same for taking away an entry with everything below it. The root stays. */
 int tree_remove(struct tree *t, struct entry *entry);
 int tree_empty(struct tree *t, struct entry *directory);
@@ -96,6 +109,12 @@ void tree_set(struct tree *t, struct entry *entry, const struct identity *identi
               enum entry_state state, const unsigned char hash[SHA256_BYTES]);
 void tree_set_directory(struct tree *t, struct entry *directory, unsigned mode,
                         enum entry_state state);
+/* As what it was listed, and whether that may be believed. */
+void tree_set_listed(struct tree *t, struct entry *directory, const struct identity *identity,
+                     bool settled);
+
+/* Permission bits as they count. */
+uint16_t tree_mode(enum fs_hash_type type, unsigned mode);
 
 /* The list of directories to look at: the last one that was put in comes out first. */
 void tree_wait(struct tree *t, struct entry *directory);
@@ -103,6 +122,12 @@ struct entry *tree_next_waiting(struct tree *t);
 
 /* All entries of a directory as a list by `next`, in the order of the shelves. */
 struct entry *tree_list(const struct entry *directory);
+
+/* The hash of a directory must be made again. */
+void tree_touch(struct tree *t, struct entry *directory);
+
+/* Nothing is stale: the hash of everything in memory is known. */
+void tree_believe(struct tree *t);
 
 /* Makes all stale hashes. */
 void tree_hash(struct tree *t);

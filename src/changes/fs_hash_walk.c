@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "changes/fs_hash_check.h"
+#include "changes/fs_hash_fold.h"
 #include "changes/fs_hash_look.h"
 
 enum { FLAPS_MAX = 1000 };
@@ -178,10 +180,17 @@ static int remove_unseen(struct walk *w, struct entry *directory)
     return 0;
 }
 
+static int unfold(struct walk *w, struct entry *directory, struct err *e)
+{
+    int r = fold_open(w->tree, directory);
+    return r < 0 ? err_errno(e, r, "cannot use the cache") : 0;
+}
+
 /* -EAGAIN without a message: the directory changed meanwhile. */
 static int list_once(struct walk *w, struct entry *directory, int fd, struct err *e)
 {
     struct stat before, after;
+    int64_t now_ns = identity_now_ns();
     /* By name, since that fails in a directory that can be read but not searched. */
     if (fstatat(fd, ".", &before, 0) < 0) {
         if (look_is_denied(-errno))
@@ -190,7 +199,8 @@ static int list_once(struct walk *w, struct entry *directory, int fd, struct err
     }
     struct identity identity = identity_of(&before);
     bool crossed = !directory->parent || directory->parent->identity.device != identity.device;
-    directory->identity = identity;
+    tree_set_listed(w->tree, directory, &identity,
+                    identity_is_settled(&identity, now_ns) && check_is_stamped(fd));
     if (crossed && is_kernel(fd)) {
         if (!directory->parent)
             return err_set(e, -EOPNOTSUPP, "the directory belongs to the kernel");
@@ -201,7 +211,9 @@ static int list_once(struct walk *w, struct entry *directory, int fd, struct err
     }
     tree_set_directory(w->tree, directory, before.st_mode, ENTRY_READ);
     w->listing++;
-    int r = look_at_all(w, directory, fd, e);
+    int r = unfold(w, directory, e);
+    if (r == 0)
+        r = look_at_all(w, directory, fd, e);
     if (r < 0)
         return r;
     if (remove_unseen(w, directory) < 0)
@@ -245,6 +257,25 @@ int walk_all(struct walk *w, struct err *e)
     return list_waiting(w, e);
 }
 
+int walk_parts(struct walk *w, const unsigned char *same, struct err *e)
+{
+    w->flaps = 0;
+    /* The last one that is put in comes out first: upper ones, which may be without the lower. */
+    for (uint32_t i = w->tree->cache->part_count; i-- > 0;) {
+        struct entry *directory;
+        if (same[i])
+            continue;
+        int r = fold_find(w->tree, i, &directory);
+        if (r < 0)
+            return err_errno(e, r, "cannot use the cache");
+        tree_wait(w->tree, directory);
+    }
+    w->same = same;
+    int r = list_waiting(w, e);
+    w->same = NULL;
+    return r;
+}
+
 /* --- known changes --------------------------------------------------------------------------- */
 
 bool walk_check_path(const char *path, size_t len)
@@ -268,28 +299,34 @@ size_t walk_part(const char *path, size_t len, const char **ret_rest)
     return slash ? (size_t)(slash - path) : len;
 }
 
-/* Goes down by what is known, as far as that are directories; `ret_name` is the next name. */
-static struct entry *go_down(const struct walk *w, const char *path, size_t len,
-                             char ret_name[static NAME_BYTES_MAX + 1], size_t *ret_len)
+/* Goes down by what is known, as far as that are directories; `ret_name` is the next name in
+ * `*ret`, which is NULL where nothing is to be looked at. */
+static int go_down(struct walk *w, const char *path, size_t len, struct entry **ret,
+                   char ret_name[static NAME_BYTES_MAX + 1], size_t *ret_len, struct err *e)
 {
+    *ret = NULL;
     struct entry *at = w->tree->root;
     const char *end = path + len;
     for (const char *rest = path, *part = path; rest; part = rest) {
         size_t part_len = walk_part(part, (size_t)(end - part), &rest);
         /* No file system has longer names. */
         if (part_len > NAME_BYTES_MAX || look_is_excluded(w, at, part, part_len))
-            return NULL;
+            return 0;
+        int r = unfold(w, at, e);
+        if (r < 0)
+            return r;
         struct entry *below = tree_find(at, part, part_len);
         if (!rest || !below || !below->directory || below->state == ENTRY_UNREADABLE ||
             below->state == ENTRY_KERNEL) {
             memcpy(ret_name, part, part_len);
             ret_name[part_len] = '\0';
             *ret_len = part_len;
-            return at;
+            *ret = at;
+            return 0;
         }
         at = below;
     }
-    return NULL;
+    return 0;
 }
 
 static int change(struct walk *w, const char *path, size_t len, struct err *e)
@@ -300,10 +337,11 @@ static int change(struct walk *w, const char *path, size_t len, struct err *e)
     }
     char name[NAME_BYTES_MAX + 1];
     size_t name_len = 0;
-    struct entry *at = go_down(w, path, len, name, &name_len);
-    if (!at)
-        return 0;
-    int fd = -1, r = enter(w, at, &fd, e);
+    struct entry *at;
+    int fd = -1, r = go_down(w, path, len, &at, name, &name_len, e);
+    if (r < 0 || !at)
+        return r;
+    r = enter(w, at, &fd, e);
     if (r == 0)
         r = look_at(w, at, fd, name, name_len, true, e);
     /* A file would have its marker: the directory itself may not be searched. */

@@ -21,8 +21,9 @@ struct walk {
     int root_fd;
     char *const *exclude; /* ends with NULL */
     bool mark_unreadable;
-    uint64_t listing; /* number of the present one */
-    unsigned flaps;   /* directories that were gone when their turn came */
+    const unsigned char *same; /* parts of the cache that were checked; NULL: none */
+    uint64_t listing;          /* number of the present one */
+    unsigned flaps;            /* directories that were gone when their turn came */
     struct walk_open open[WALK_OPEN_MAX + 1];
     struct entry *way[FS_HASH_DEPTH_MAX + 1];
     struct content content;
@@ -34,8 +35,12 @@ void walk_init(struct walk *w, struct tree *tree);
 /* Closes what is open but for the root. */
 void walk_rest(struct walk *w);
 
-/* Everything, or what may have changed at these paths, which walk_check_path found good. */
+/*
+ * Everything; or the parts of the tree's cache that are not `same`, and what is new below them; or
+ * what may have changed at these paths, which walk_check_path found good.
+ */
 int walk_all(struct walk *w, struct err *e);
+int walk_parts(struct walk *w, const unsigned char *same, struct err *e);
 int walk_changes(struct walk *w, const char *const *paths, const size_t *lengths, size_t count,
                  struct err *e);
 

@@ -129,6 +129,12 @@ int journal_write(int dir, const struct journal *journal, bool durable, struct e
     return r < 0 ? err_errno(e, r, "cannot write the journal") : 0;
 }
 
+void journal_remove(int dir)
+{
+    if (unlinkat(dir, NAME, 0) == 0)
+        fsync(dir);
+}
+
 /* --- reading --------------------------------------------------------------------------------- */
 
 struct reader {
@@ -325,6 +331,25 @@ int journal_decode(struct arena *arena, const char *bytes, size_t len, struct jo
     if (r.bad || r.at != r.end)
         return err_set(e, -EBADMSG, "the journal is damaged");
     *ret = journal;
+    return 0;
+}
+
+int journal_peek(int dir, enum journal_state *ret)
+{
+    /* The magic, and the id as a text, come before it. */
+    const size_t magic = strlen(MAGIC), at = magic + 8 + UUID_TEXT;
+    char head[64 + 8 + UUID_TEXT + 8];
+    FD_CLEANUP int fd =
+        openat(dir, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (read(fd, head, at + 8) != (ssize_t)(at + 8) || memcmp(head, MAGIC, magic) != 0)
+        return -EBADMSG;
+    struct reader r = {.at = head + at, .end = head + at + 8};
+    uint64_t state = get_number(&r);
+    if (state == JOURNAL_NONE || state >= JOURNAL_STATES)
+        return -EBADMSG;
+    *ret = (enum journal_state)state;
     return 0;
 }
 

@@ -15,26 +15,6 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct listed *)a)->name, ((const struct listed *)b)->name);
 }
 
-/* Opens for reading; *ret_mode is what to give it again, with its type, or 0. */
-static int open_readable(int base, const char *path, bool ours, mode_t *ret_mode)
-{
-    *ret_mode = 0;
-    int dir = beneath_open(base, path, O_RDONLY | O_DIRECTORY);
-    if (dir != -EACCES || !ours)
-        return dir;
-    FD_CLEANUP int place = beneath_open(base, path, O_PATH | O_DIRECTORY);
-    struct stat st;
-    if (place < 0 || fstat(place, &st) < 0)
-        return place < 0 ? place : -errno;
-    char name[40];
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
-    if (chmod(name, 0700) < 0)
-        return -errno;
-    *ret_mode = st.st_mode;
-    dir = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return dir < 0 ? -errno : dir;
-}
-
 static int read_all(struct arena *arena, int dir, struct listing *ret)
 {
     struct names names;
@@ -69,14 +49,11 @@ static int read_all(struct arena *arena, int dir, struct listing *ret)
     return r;
 }
 
-int listing_read(struct arena *arena, int base, const char *path, bool ours, struct listing *ret)
+int listing_read(struct arena *arena, int base, const char *path, struct listing *ret)
 {
     *ret = (struct listing){0};
-    mode_t mode;
-    FD_CLEANUP int dir = open_readable(base, path, ours, &mode);
+    FD_CLEANUP int dir = beneath_open(base, path, O_RDONLY | O_DIRECTORY);
     int r = dir < 0 ? dir : read_all(arena, dir, ret);
-    if (mode && dir >= 0 && fchmod(dir, mode & 07777) < 0 && r == 0)
-        r = -errno;
     if (r == 0 && ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), compare);
     return r;

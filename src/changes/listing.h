@@ -18,11 +18,8 @@ struct listing {
     size_t count;
 };
 
-/*
- * `path` below `base`. With `ours`, a directory that does not let itself be read is opened up for
- * the moment: it is in a layer, where nobody else looks. Nothing stays open.
- */
-int listing_read(struct arena *arena, int base, const char *path, bool ours, struct listing *ret);
+/* `path` below `base`. Nothing stays open. */
+int listing_read(struct arena *arena, int base, const char *path, struct listing *ret);
 
 /* The entry of this name, or NULL. */
 const struct listed *listing_find(const struct listing *l, const char *name);

@@ -45,54 +45,94 @@ int changes_hash(struct arena *arena, struct change_set *set, struct err *e)
     return 0;
 }
 
-static int by_size(const void *a, const void *b)
+/* Those with the same content stand together, in the order of the list. */
+static int by_content(const void *a, const void *b)
 {
     const struct change *x = *(struct change *const *)a, *y = *(struct change *const *)b;
-    return x->after.size < y->after.size ? -1 : x->after.size > y->after.size;
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    if (x->after.size != y->after.size)
+        return x->after.size < y->after.size ? -1 : 1;
+    int order = memcmp(x->after.hash, y->after.hash, sizeof(x->after.hash));
+    return order ? order : x < y ? -1 : x > y;
+}
+
+/* Files that were created and have content, sorted, and how many of those that are alike, from the
+ * first of them on, have their pair. */
+struct created {
+    struct change **items;
+    size_t *used;
+    size_t count;
+};
+
+/* The first that is not before what was deleted; `hashed`: by its content, else by its size. */
+static size_t find_created(const struct created *c, const struct change *gone, bool hashed)
+{
+    size_t low = 0, high = c->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct change *new = c->items[middle];
+        int order = new->root != gone->root ? (new->root < gone->root ? -1 : 1)
+                    : new->after.size != gone->before.size
+                        ? (new->after.size < gone->before.size ? -1 : 1)
+                    : hashed ? memcmp(new->after.hash, gone->before.hash, sizeof(new->after.hash))
+                             : 0;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_alike(const struct created *c, size_t at, const struct change *gone, bool hashed)
+{
+    return at < c->count && c->items[at]->root == gone->root &&
+           c->items[at]->after.size == gone->before.size &&
+           (!hashed ||
+            memcmp(c->items[at]->after.hash, gone->before.hash, sizeof(gone->before.hash)) == 0);
+}
+
+static void pair(const struct created *c, struct change *gone, int root)
+{
+    if (!is_alike(c, find_created(c, gone, false), gone, false))
+        return; /* it need not be read */
+    if (!gone->before.hashed &&
+        (hash_at(root, gone->path, &gone->before) < 0 || !gone->before.hashed))
+        return;
+    size_t first = find_created(c, gone, true);
+    if (!is_alike(c, first, gone, true) || !is_alike(c, first + c->used[first], gone, true))
+        return;
+    struct change *new = c->items[first + c->used[first]++];
+    new->from = gone->path;
+    gone->to = new->path;
 }
 
 int changes_pair_renames(struct arena *arena, struct change_set *set, struct err *e)
 {
+    struct created c = {0};
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-    struct change **created = arena_alloc_array(arena, set->change_count + 1, sizeof(*created));
-    size_t count = 0;
-    if (!created)
+    c.items = arena_alloc_array(arena, set->change_count + 1, sizeof(*c.items));
+    c.used = arena_alloc_array(arena, set->change_count + 1, sizeof(*c.used));
+    if (!c.items || !c.used)
         return err_set(e, -ENOMEM, "out of memory");
     for (size_t i = 0; i < set->change_count; i++) {
-        struct change *c = &set->changes[i];
-        if (c->kind == CHANGE_CREATED && S_ISREG(c->after.mode) && c->after.size && c->after.hashed)
-            created[count++] = c;
+        struct change *new = &set->changes[i];
+        if (new->kind == CHANGE_CREATED && S_ISREG(new->after.mode) &&
+            new->after.size &&new->after.hashed)
+            c.items[c.count++] = new;
     }
-    if (!count)
+    if (!c.count)
         return 0;
-    qsort(created, count, sizeof(*created), by_size); /* NOLINT(bugprone-sizeof-expression) */
-    for (size_t i = 0; i < set->change_count; i++) {
-        struct change *gone = &set->changes[i];
-        if (gone->kind != CHANGE_DELETED || !S_ISREG(gone->before.mode) || !gone->before.size)
-            continue;
-        size_t low = 0, high = count;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (created[middle]->after.size < gone->before.size)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < count && created[low]->after.size == gone->before.size && !gone->to; low++) {
-            struct change *new = created[low];
-            if (new->from || new->root != gone->root)
-                continue;
-            if (!gone->before.hashed) {
-                FD_CLEANUP int root = open(set->roots[gone->root].path,
-                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                if (root < 0 || hash_at(root, gone->path, &gone->before) < 0 ||
-                    !gone->before.hashed)
-                    break;
-            }
-            if (memcmp(new->after.hash, gone->before.hash, sizeof(gone->before.hash)) == 0) {
-                new->from = gone->path;
-                gone->to = new->path;
-            }
+    qsort(c.items, c.count, sizeof(*c.items), by_content); /* NOLINT(bugprone-sizeof-expression) */
+    for (uint32_t index = 0; index < set->root_count; index++) {
+        FD_CLEANUP int root =
+            open(set->roots[index].path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        for (size_t i = 0; root >= 0 && i < set->change_count; i++) {
+            struct change *gone = &set->changes[i];
+            if (gone->root == index && gone->kind == CHANGE_DELETED && S_ISREG(gone->before.mode) &&
+                gone->before.size)
+                pair(&c, gone, root);
         }
     }
     return 0;

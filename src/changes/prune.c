@@ -57,6 +57,10 @@ int store_prune(const struct store *s, struct arena *arena, struct store_use *re
     uint64_t bytes = 0, count = log.count;
     for (size_t i = 0; i < log.count; i++)
         bytes += log.items[i].bytes;
+    /* What nobody needs goes before anything that somebody may want back: a command that was killed
+     * while it wrote may have left much of it. */
+    if (bytes + store_aside_bytes(s) > BYTES_MAX)
+        store_tidy(s);
     int64_t now = (int64_t)time(NULL);
     size_t dropped = 0;
     /* The newest stays, however large it is. */

@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
+#include "base/path_index.h"
 #include "changes/attributes.h"
 #include "changes/beneath.h"
 #include "changes/changes.h"
@@ -22,9 +23,25 @@ struct joiner {
     struct err *e;
     uint32_t root;
     int lower, layer;
-    size_t *wanted; /* steps whose file has other names */
+    struct wanted *wanted; /* by inode */
     size_t count;
+    struct path_index moved; /* what the steps of this root move, before any was added here */
+    struct path_index metas; /* the directories that get their own times */
 };
+
+/* A step whose file has other names, and its change. */
+struct wanted {
+    uint64_t inode;
+    size_t step, change;
+};
+
+static int compare_wanted(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
 
 /*
  * Whether the step changed a file under one of several names, or made a new one in its place. The
@@ -55,26 +72,16 @@ static int has_siblings(const struct joiner *j, const struct step *step, bool *r
 /* The step that moves this path, itself or with a directory above it. */
 static const struct step *step_for(const struct joiner *j, const char *path)
 {
-    for (size_t i = 0; i < j->set->step_count; i++) {
-        const struct step *step = &j->set->steps[i];
-        if (step->root == j->root && step->kind != STEP_META && path_is_below(path, step->path))
-            return step;
-    }
-    return NULL;
+    const struct path_entry *entry = path_index_above(&j->moved, path);
+    return entry ? &j->set->steps[entry->value] : NULL;
 }
 
 /* A directory in which something is moved gets its time back. */
-static int keep_directory(const struct joiner *j, const char *path)
+static int keep_directory(const struct joiner *j, const char *dir)
 {
-    const char *slash = strrchr(path, '/');
-    const char *dir = slash ? arena_copy(j->arena, path, (size_t)(slash - path)) : ".";
-    if (!dir)
-        return -ENOMEM;
-    for (size_t i = 0; i < j->set->step_count; i++) {
-        const struct step *step = &j->set->steps[i];
-        if (step->root == j->root && step->kind == STEP_META && strcmp(step->path, dir) == 0)
-            return 0;
-    }
+    size_t at = path_index_first(&j->metas, dir);
+    if (at < j->metas.count && strcmp(j->metas.items[at].path, dir) == 0)
+        return 0;
     FD_CLEANUP int fd = beneath_open(j->lower, dir, O_PATH | O_DIRECTORY);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -90,9 +97,10 @@ static int keep_directory(const struct joiner *j, const char *path)
     return r < 0 ? r : step_add(j->set, j->arena, &step);
 }
 
-static int join(const struct joiner *j, const struct step *step, const char *path,
+static int join(const struct joiner *j, const struct wanted *wanted, const char *path,
                 const struct stat *st)
 {
+    const struct step *step = &j->set->steps[wanted->step];
     char slot[32];
     snprintf(slot, sizeof(slot), "slots/%zu", j->set->step_count);
     struct beneath layer = BENEATH_AT(j->layer);
@@ -110,34 +118,34 @@ static int join(const struct joiner *j, const struct step *step, const char *pat
                            .slot = arena_copy(j->arena, slot, strlen(slot)),
                            .after = step->after};
     change_side_of(st, &sibling.before);
-    struct change change = {.kind = CHANGE_MODIFIED,
-                            .root = j->root,
-                            .path = path,
-                            .step = (uint32_t)j->set->step_count,
-                            .before = sibling.before,
-                            .after = step->after};
-    for (size_t i = 0; i < j->set->change_count; i++) {
-        const struct change *c = &j->set->changes[i];
-        if (c->root == j->root && strcmp(c->path, step->path) == 0) {
-            change.kind = c->kind;
-            change.after = c->after;
-        }
-    }
+    struct change change = j->set->changes[wanted->change];
+    change.path = path;
+    change.step = (uint32_t)j->set->step_count;
+    change.before = sibling.before;
     r = sibling.slot ? step_add(j->set, j->arena, &sibling) : -ENOMEM;
-    if (r == 0)
-        r = change_add(j->set, j->arena, &change);
-    return r < 0 ? r : keep_directory(j, path);
+    return r < 0 ? r : change_add(j->set, j->arena, &change);
 }
 
+/* 1: a name was joined. */
 static int look_at(struct joiner *j, const char *path, const struct stat *st)
 {
-    for (size_t i = 0; i < j->count; i++) {
-        const struct step *step = &j->set->steps[j->wanted[i]];
-        if (step->before.inode != st->st_ino || strcmp(step->path, path) == 0)
+    size_t low = 0, high = j->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (j->wanted[middle].inode < st->st_ino)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < j->count && j->wanted[low].inode == st->st_ino; low++) {
+        const struct step *step = &j->set->steps[j->wanted[low].step];
+        if (strcmp(step->path, path) == 0)
             continue;
         const struct step *other = step_for(j, path);
-        if (!other)
-            return join(j, step, path, st);
+        if (!other) {
+            int r = join(j, &j->wanted[low], path, st);
+            return r < 0 ? r : 1;
+        }
         if (other->kind == STEP_SWAP && other->after.inode != step->after.inode &&
             strcmp(other->path, path) == 0 && strcmp(step->path, path) < 0)
             change_note(j->set, j->arena,
@@ -151,7 +159,8 @@ static int look_at(struct joiner *j, const char *path, const struct stat *st)
 static int walk(struct joiner *j, const char *path)
 {
     struct listing inner;
-    int r = listing_read(j->arena, j->lower, path, false, &inner);
+    bool joined = false;
+    int r = listing_read(j->arena, j->lower, path, &inner);
     if (r == -EACCES || r == -ENOENT)
         return 0;
     for (size_t i = 0; r == 0 && i < inner.count; i++) {
@@ -161,8 +170,29 @@ static int walk(struct joiner *j, const char *path)
             continue;
         const char *below = listing_join(j->arena, path, inner.items[i].name);
         r = !below ? -ENOMEM : dir ? walk(j, below) : look_at(j, below, st);
+        joined |= r == 1;
+        r = r < 0 ? r : 0;
     }
-    return r;
+    return r == 0 && joined ? keep_directory(j, path) : r;
+}
+
+/* What the steps of this root move, and for which directories there is one. */
+static int index_steps(struct joiner *j)
+{
+    const struct change_set *set = j->set;
+    j->moved = j->metas = (struct path_index){0};
+    j->moved.items = arena_alloc_array(j->arena, set->step_count + 1, sizeof(*j->moved.items));
+    j->metas.items = arena_alloc_array(j->arena, set->step_count + 1, sizeof(*j->metas.items));
+    if (!j->moved.items || !j->metas.items)
+        return -ENOMEM;
+    for (size_t i = 0; i < set->step_count; i++) {
+        struct path_index *index = set->steps[i].kind == STEP_META ? &j->metas : &j->moved;
+        if (set->steps[i].root == j->root)
+            index->items[index->count++] = (struct path_entry){set->steps[i].path, i};
+    }
+    path_index_sort(&j->moved);
+    path_index_sort(&j->metas);
+    return 0;
 }
 
 static int rejoin_root(struct joiner *j)
@@ -175,14 +205,22 @@ static int rejoin_root(struct joiner *j)
     j->layer = layer;
     j->lower = lower;
     j->count = 0;
-    j->wanted = arena_alloc_array(j->arena, j->set->step_count + 1, sizeof(*j->wanted));
+    j->wanted = arena_alloc_array(j->arena, j->set->change_count + 1, sizeof(*j->wanted));
     int r = j->wanted ? 0 : -ENOMEM;
-    size_t steps = j->set->step_count;
-    for (size_t i = 0; r == 0 && i < steps; i++) {
-        bool found;
-        r = has_siblings(j, &j->set->steps[i], &found);
+    const size_t changes = j->set->change_count;
+    /* The change of a file that was swapped is the one of its step. */
+    for (size_t i = 0; r == 0 && i < changes; i++) {
+        const struct change *c = &j->set->changes[i];
+        const struct step *step = &j->set->steps[c->step];
+        bool found = false;
+        if (c->root == j->root && strcmp(c->path, step->path) == 0)
+            r = has_siblings(j, step, &found);
         if (r == 0 && found)
-            j->wanted[j->count++] = i;
+            j->wanted[j->count++] = (struct wanted){step->before.inode, c->step, i};
+    }
+    if (r == 0 && j->count) {
+        qsort(j->wanted, j->count, sizeof(*j->wanted), compare_wanted);
+        r = index_steps(j);
     }
     if (r == 0 && j->count && mkdirat(layer, "slots", 0700) < 0 && errno != EEXIST)
         r = -errno;

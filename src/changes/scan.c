@@ -21,19 +21,8 @@
 #include "changes/changes.h"
 #include "changes/content.h"
 #include "changes/listing.h"
+#include "changes/scan.h"
 #include "changes/store.h"
-
-#define UPPER "upper"
-
-struct scanner {
-    struct arena *arena;
-    struct change_set *set;
-    struct conflicts *conflicts;
-    struct err *e;
-    int64_t start_ns;
-    uint32_t root;
-    int upper, lower;
-};
 
 /* --- small pieces ---------------------------------------------------------------------------- */
 
@@ -42,7 +31,7 @@ static const char *root_path(const struct scanner *s)
     return s->set->roots[s->root].path;
 }
 
-static int fail(const struct scanner *s, int code, const char *path)
+int scan_fail(const struct scanner *s, int code, const char *path)
 {
     return err_errno(s->e, code, "cannot look at what was done to '%s/%s'", root_path(s), path);
 }
@@ -54,12 +43,12 @@ static bool is_whiteout(const struct stat *st)
 
 /* What cannot be kept: nobody listens to a socket whose program is gone, and devices are none of
  * the inside's. */
-static bool is_refused(const struct stat *st)
+bool scan_is_refused(const struct stat *st)
 {
     return S_ISSOCK(st->st_mode) || S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode);
 }
 
-static int add_conflict(const struct scanner *s, const char *path, const char *why)
+int scan_add_conflict(const struct scanner *s, const char *path, const char *why)
 {
     return conflict_add(s->conflicts, root_path(s), path, why) < 0
                ? err_set(s->e, -ENOMEM, "out of memory")
@@ -70,8 +59,9 @@ static int add_conflict(const struct scanner *s, const char *path, const char *w
 static int check_unchanged(const struct scanner *s, const char *path,
                            const struct change_side *side)
 {
-    return side->ctime_ns > s->start_ns ? add_conflict(s, path, "was changed while the command ran")
-                                        : 0;
+    return side->ctime_ns > s->start_ns
+               ? scan_add_conflict(s, path, "was changed while the command ran")
+               : 0;
 }
 
 static int add_change(const struct scanner *s, enum change_kind kind, const char *path,
@@ -92,28 +82,28 @@ static int add_change(const struct scanner *s, enum change_kind kind, const char
  * A set-user-id bit that comes out of a box would be rights for whoever finds the file: what is
  * written, or made, has none. For root set-group-id bits of files, too. `item` is set right.
  */
-static int strip_setid(const struct scanner *s, const char *dir, struct listed *item,
-                       const char *path)
+int scan_strip_setid(const struct scanner *s, const char *dir, struct listed *item,
+                     const char *path)
 {
     mode_t bits = S_ISREG(item->st.st_mode) ? S_ISUID | (geteuid() == 0 ? S_ISGID : 0) : 0;
     if (!(item->st.st_mode & bits))
         return 0;
     FD_CLEANUP int fd = beneath_open(s->upper, dir, O_PATH | O_DIRECTORY);
     if (fd < 0 || fchmodat(fd, item->name, item->st.st_mode & 07777 & ~bits, 0) < 0)
-        return fail(s, fd < 0 ? fd : -errno, path);
+        return scan_fail(s, fd < 0 ? fd : -errno, path);
     item->st.st_mode &= ~bits;
     change_note(s->set, s->arena, "'%s' has lost its set-id bit", path);
     return 0;
 }
 
-static int add_step(const struct scanner *s, enum step_kind kind, const char *path,
-                    const struct stat *before, const struct stat *after)
+int scan_add_step(const struct scanner *s, enum step_kind kind, const char *path,
+                  const struct stat *before, const struct stat *after)
 {
     struct step step = {.kind = kind, .root = s->root, .path = path};
     if (kind == STEP_TAKE)
         step.slot = arena_format(s->arena, "slots/%zu", s->set->step_count);
     else
-        step.slot = arena_format(s->arena, UPPER "/%s", path);
+        step.slot = arena_format(s->arena, SCAN_UPPER "/%s", path);
     if (before)
         change_side_of(before, &step.before);
     if (after)
@@ -208,24 +198,46 @@ static int marks_of(const struct scanner *s, const char *dir, const char *name, 
 
 /* --- whole subtrees -------------------------------------------------------------------------- */
 
-static int list_above(const struct scanner *s, const char *path, struct listing *ret)
+static int set_mode_above(const struct scanner *s, const char *path, mode_t mode)
 {
-    int r = listing_read(s->arena, s->upper, path, true, ret);
-    return r < 0 ? fail(s, r, path) : 0;
+    char name[40];
+    FD_CLEANUP int dir = beneath_open(s->upper, path, O_PATH | O_DIRECTORY);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", dir);
+    return dir < 0 || chmod(name, mode & 07777) < 0 ? scan_fail(s, dir < 0 ? dir : -errno, path)
+                                                    : 0;
+}
+
+static bool is_closed(const struct stat *st)
+{
+    return (st->st_mode & 0700) != 0700;
+}
+
+int scan_list_above(const struct scanner *s, const char *path, const struct stat *st,
+                    struct listing *ret)
+{
+    int r = is_closed(st) ? set_mode_above(s, path, st->st_mode | 0700) : 0;
+    if (r == 0 && (r = listing_read(s->arena, s->upper, path, ret)) < 0)
+        scan_fail(s, r, path);
+    return r;
+}
+
+int scan_close_above(const struct scanner *s, const char *path, const struct stat *st)
+{
+    return is_closed(st) ? set_mode_above(s, path, st->st_mode) : 0;
 }
 
 /* What may not be read below is not listed, and moves as a whole. */
-static int list_below(const struct scanner *s, const char *path, struct listing *ret)
+int scan_list_below(const struct scanner *s, const char *path, struct listing *ret)
 {
-    int r = listing_read(s->arena, s->lower, path, false, ret);
+    int r = listing_read(s->arena, s->lower, path, ret);
     if (r == -EACCES) {
         change_note(s->set, s->arena, "'%s' cannot be read, so what is in it is not listed", path);
         return 0;
     }
-    return r < 0 ? fail(s, r, path) : 0;
+    return r < 0 ? scan_fail(s, r, path) : 0;
 }
 
-static const char *join(const struct scanner *s, const char *dir, const char *name, int *r)
+const char *scan_join(const struct scanner *s, const char *dir, const char *name, int *r)
 {
     const char *path = listing_join(s->arena, dir, name);
     if (!path)
@@ -238,47 +250,47 @@ static const char *join(const struct scanner *s, const char *dir, const char *na
 }
 
 /* Removes from the layer what cannot be kept. */
-static int refuse(const struct scanner *s, const char *dir, const struct listed *item,
-                  const char *path)
+int scan_refuse(const struct scanner *s, const char *dir, const struct listed *item,
+                const char *path)
 {
     FD_CLEANUP int fd = beneath_open(s->upper, dir, O_PATH | O_DIRECTORY);
     if (fd < 0 || unlinkat(fd, item->name, 0) < 0)
-        return fail(s, fd < 0 ? fd : -errno, path);
+        return scan_fail(s, fd < 0 ? fd : -errno, path);
     change_note(s->set, s->arena, "'%s' is a %s and was not kept", path,
                 S_ISSOCK(item->st.st_mode) ? "socket" : "device");
     return 0;
 }
 
-static int expand_created(const struct scanner *s, const char *path, const struct stat *st)
+int scan_created(const struct scanner *s, const char *path, const struct stat *st)
 {
     int r = add_change(s, CHANGE_CREATED, path, NULL, st);
     struct listing above = {0};
     if (r == 0 && S_ISDIR(st->st_mode))
-        r = list_above(s, path, &above);
+        r = scan_list_above(s, path, st, &above);
     for (size_t i = 0; r == 0 && i < above.count; i++) {
         struct listed *item = &above.items[i];
-        const char *below = join(s, path, item->name, &r);
+        const char *below = scan_join(s, path, item->name, &r);
         if (r == 0)
-            r = strip_setid(s, path, item, below);
+            r = scan_strip_setid(s, path, item, below);
         if (r == 0)
-            r = is_refused(&item->st) ? refuse(s, path, item, below)
-                                      : expand_created(s, below, &item->st);
+            r = scan_is_refused(&item->st) ? scan_refuse(s, path, item, below)
+                                           : scan_created(s, below, &item->st);
     }
     return r;
 }
 
-static int expand_deleted(const struct scanner *s, const char *path, const struct stat *st)
+int scan_deleted(const struct scanner *s, const char *path, const struct stat *st)
 {
     int r = add_change(s, CHANGE_DELETED, path, st, NULL);
     if (r == 0)
         r = check_unchanged(s, path, &s->set->changes[s->set->change_count - 1].before);
     struct listing below = {0};
     if (r == 0 && S_ISDIR(st->st_mode))
-        r = list_below(s, path, &below);
+        r = scan_list_below(s, path, &below);
     for (size_t i = 0; r == 0 && i < below.count; i++) {
-        const char *inner = join(s, path, below.items[i].name, &r);
+        const char *inner = scan_join(s, path, below.items[i].name, &r);
         if (r == 0)
-            r = expand_deleted(s, inner, &below.items[i].st);
+            r = scan_deleted(s, inner, &below.items[i].st);
     }
     return r;
 }
@@ -287,33 +299,33 @@ static int expand_replaced(const struct scanner *s, const char *dir, const struc
                            const struct listed *below, const char *path);
 
 /* Two directories, the one above in place of the one below: entry by entry. */
-static int expand_both(const struct scanner *s, const char *path)
+static int expand_both(const struct scanner *s, const char *path, const struct stat *st)
 {
     struct listing above = {0}, below = {0};
-    int r = list_above(s, path, &above);
+    int r = scan_list_above(s, path, st, &above);
     if (r == 0)
-        r = list_below(s, path, &below);
+        r = scan_list_below(s, path, &below);
     for (size_t i = 0; r == 0 && i < above.count; i++) {
         struct listed *item = &above.items[i];
         const struct listed *other = listing_find(&below, item->name);
-        const char *inner = join(s, path, item->name, &r);
+        const char *inner = scan_join(s, path, item->name, &r);
         if (r == 0)
-            r = strip_setid(s, path, item, inner);
+            r = scan_strip_setid(s, path, item, inner);
         if (r < 0)
             break;
-        if (is_refused(&item->st))
-            r = refuse(s, path, item, inner);
+        if (scan_is_refused(&item->st))
+            r = scan_refuse(s, path, item, inner);
         else
             r = other ? expand_replaced(s, path, item, other, inner)
-                      : expand_created(s, inner, &item->st);
+                      : scan_created(s, inner, &item->st);
     }
     for (size_t i = 0; r == 0 && i < below.count; i++) {
         const struct listed *item = &below.items[i], *other = listing_find(&above, item->name);
-        if (other && !is_refused(&other->st))
+        if (other && !scan_is_refused(&other->st))
             continue;
-        const char *inner = join(s, path, item->name, &r);
+        const char *inner = scan_join(s, path, item->name, &r);
         if (r == 0)
-            r = expand_deleted(s, inner, &item->st);
+            r = scan_deleted(s, inner, &item->st);
     }
     return r;
 }
@@ -330,16 +342,16 @@ static int expand_replaced(const struct scanner *s, const char *dir, const struc
     if (dirs) {
         bool same = same_times_and_mode(&above->st, &below->st);
         r = add_change(s, same ? CHANGE_KEPT : CHANGE_TOUCHED, path, &below->st, &above->st);
-        return r < 0 ? r : expand_both(s, path);
+        return r < 0 ? r : expand_both(s, path, &above->st);
     }
     if (S_ISDIR(above->st.st_mode) || S_ISDIR(below->st.st_mode)) {
-        r = expand_deleted(s, path, &below->st);
-        return r < 0 ? r : expand_created(s, path, &above->st);
+        r = scan_deleted(s, path, &below->st);
+        return r < 0 ? r : scan_created(s, path, &above->st);
     }
     enum change_kind kind = CHANGE_MODIFIED;
     r = classify(s, dir, above, below, &kind);
     if (r < 0)
-        return fail(s, r, path);
+        return scan_fail(s, r, path);
     return add_change(s, kind == CHANGE_NONE ? CHANGE_KEPT : kind, path, &below->st, &above->st);
 }
 
@@ -347,13 +359,14 @@ static int expand_replaced(const struct scanner *s, const char *dir, const struc
 
 /* Its own mode, times and attributes. `inner`: something in it was changed, and its time with it.
  */
-static int compare_directory(const struct scanner *s, const char *path, bool inner)
+int scan_compare_directory(const struct scanner *s, const char *path, const struct stat *st,
+                           bool inner)
 {
     FD_CLEANUP int above = beneath_open(s->upper, path, O_PATH | O_DIRECTORY);
     FD_CLEANUP int below = beneath_open(s->lower, path, O_PATH | O_DIRECTORY);
-    struct stat a, b;
-    if (above < 0 || below < 0 || fstat(above, &a) < 0 || fstat(below, &b) < 0)
-        return fail(s, above < 0 ? above : below < 0 ? below : -errno, path);
+    struct stat a = *st, b;
+    if (above < 0 || below < 0 || fstat(below, &b) < 0)
+        return scan_fail(s, above < 0 ? above : below < 0 ? below : -errno, path);
     struct step step = {.kind = STEP_META, .root = s->root, .path = path};
     char name[ATTRIBUTES_PATH];
     attributes_path(above, ".", name);
@@ -362,7 +375,7 @@ static int compare_directory(const struct scanner *s, const char *path, bool inn
     if (r == 0)
         r = attributes_read(s->arena, name, &step.attributes_before, &step.attributes_before_len);
     if (r < 0)
-        return fail(s, r, path);
+        return scan_fail(s, r, path);
     bool attributes =
         step.attributes_before_len != step.attributes_after_len ||
         memcmp(step.attributes_before, step.attributes_after, step.attributes_before_len) != 0;
@@ -376,9 +389,9 @@ static int compare_directory(const struct scanner *s, const char *path, bool inn
     return attributes || mode || !inner ? add_change(s, CHANGE_TOUCHED, path, &b, &a) : 0;
 }
 
-static int scan_directory(const struct scanner *s, const char *path);
+static int scan_directory(const struct scanner *s, const char *path, const struct stat *st);
 
-static bool changed_since(const struct scanner *s, const char *dir)
+bool scan_changed_since(const struct scanner *s, const char *dir)
 {
     FD_CLEANUP int fd = beneath_open(s->lower, dir, O_PATH | O_DIRECTORY);
     struct stat st;
@@ -395,36 +408,36 @@ static int scan_above_only(const struct scanner *s, const char *dir, const struc
     unsigned marks = 0;
     int r = marks_of(s, dir, item->name, &marks);
     if (r < 0)
-        return fail(s, r, path);
+        return scan_fail(s, r, path);
     /* It was copied up, and came here by another name; or it was here, and somebody removed it:
      * then the directory has changed since. */
-    if (marks & ATTRIBUTES_COPIED && changed_since(s, dir))
-        return add_conflict(s, path, "was deleted while the command ran");
-    r = add_step(s, STEP_PUT, path, NULL, &item->st);
-    return r < 0 ? r : expand_created(s, path, &item->st);
+    if (marks & ATTRIBUTES_COPIED && scan_changed_since(s, dir))
+        return scan_add_conflict(s, path, "was deleted while the command ran");
+    r = scan_add_step(s, STEP_PUT, path, NULL, &item->st);
+    return r < 0 ? r : scan_created(s, path, &item->st);
 }
 
-static int scan_both(const struct scanner *s, const char *dir, const struct listed *above,
-                     const struct listed *below, const char *path)
+int scan_both(const struct scanner *s, const char *dir, const struct listed *above,
+              const struct listed *below, const char *path)
 {
     unsigned marks = 0;
     int r = 0;
     if (S_ISDIR(above->st.st_mode) && S_ISDIR(below->st.st_mode)) {
         r = marks_of(s, dir, above->name, &marks);
         if (r < 0)
-            return fail(s, r, path);
+            return scan_fail(s, r, path);
         if (!(marks & ATTRIBUTES_OPAQUE))
-            return scan_directory(s, path);
+            return scan_directory(s, path, &above->st);
     }
     enum change_kind kind = CHANGE_MODIFIED;
     if (!S_ISDIR(above->st.st_mode) && !S_ISDIR(below->st.st_mode)) {
         r = classify(s, dir, above, below, &kind);
         if (r < 0)
-            return fail(s, r, path);
+            return scan_fail(s, r, path);
     }
     if (kind == CHANGE_NONE)
         return 0; /* it was only opened */
-    r = add_step(s, STEP_SWAP, path, &below->st, &above->st);
+    r = scan_add_step(s, STEP_SWAP, path, &below->st, &above->st);
     return r < 0 ? r : expand_replaced(s, dir, above, below, path);
 }
 
@@ -435,14 +448,14 @@ static int refuse_store(const struct scanner *s, const char *name)
         r = 0;
     if (r == 0)
         change_note(s->set, s->arena, "'%s' is a name of nacre's own and was not kept", name);
-    return r < 0 ? fail(s, r, name) : 0;
+    return r < 0 ? scan_fail(s, r, name) : 0;
 }
 
 static int scan_entry(const struct scanner *s, const char *dir, struct listed *above,
                       const struct listed *below)
 {
     int r;
-    const char *path = join(s, dir, above->name, &r);
+    const char *path = scan_join(s, dir, above->name, &r);
     if (r < 0)
         return r;
     /* Where a store could be, nothing of the inside's is. */
@@ -453,204 +466,68 @@ static int scan_entry(const struct scanner *s, const char *dir, struct listed *a
     if (below && above->st.st_mode & (S_ISUID | S_ISGID) && S_ISREG(above->st.st_mode) &&
         classify(s, dir, above, below, &kind) == 0 && kind == CHANGE_NONE)
         return 0;
-    if ((r = strip_setid(s, dir, above, path)) < 0)
+    if ((r = scan_strip_setid(s, dir, above, path)) < 0)
         return r;
     if (is_whiteout(&above->st)) {
         if (!below)
             return 0; /* somebody else removed it, too */
-        r = add_step(s, STEP_TAKE, path, &below->st, NULL);
-        return r < 0 ? r : expand_deleted(s, path, &below->st);
+        r = scan_add_step(s, STEP_TAKE, path, &below->st, NULL);
+        return r < 0 ? r : scan_deleted(s, path, &below->st);
     }
-    if (is_refused(&above->st)) {
-        r = refuse(s, dir, above, path);
+    if (scan_is_refused(&above->st)) {
+        r = scan_refuse(s, dir, above, path);
         if (r < 0 || !below)
             return r;
-        r = add_step(s, STEP_TAKE, path, &below->st, NULL); /* what was there had to go for it */
-        return r < 0 ? r : expand_deleted(s, path, &below->st);
+        r = scan_add_step(s, STEP_TAKE, path, &below->st,
+                          NULL); /* what was there had to go for it */
+        return r < 0 ? r : scan_deleted(s, path, &below->st);
     }
     return below ? scan_both(s, dir, above, below, path) : scan_above_only(s, dir, above, path);
 }
 
-/* Whether one of the steps from `first` on moves something in this very directory; those of
- * directories further down change the time of their own alone. */
-static bool has_moves(const struct scanner *s, const char *path, size_t first)
+bool scan_was_moved(const struct scanner *s, const char *path, size_t first)
 {
-    for (size_t i = first; i < s->set->step_count; i++) {
-        const struct step *step = &s->set->steps[i];
-        const char *rest = strcmp(path, ".") == 0 ? step->path : step->path + strlen(path) + 1;
-        if (step->kind != STEP_META && !strchr(rest, '/'))
-            return true;
-    }
-    return false;
+    const struct step *step = &s->set->steps[first];
+    return first < s->set->step_count && step->kind != STEP_META && strcmp(step->path, path) == 0;
 }
 
-/* Where it lies in the root itself, it is no part of it. */
-static bool is_our_store(const struct scanner *s, const char *dir, const char *name)
-{
-    const struct change_root *root = &s->set->roots[s->root];
-    const char *path = listing_join(s->arena, dir, name);
-    size_t len = strlen(root->path);
-    return path && strncmp(root->layer, root->path, len) == 0 && root->layer[len] == '/' &&
-           path_is_below(root->layer + len + 1, path);
-}
-
-static int scan_directory(const struct scanner *s, const char *path)
+static int scan_directory(const struct scanner *s, const char *path, const struct stat *st)
 {
     struct listing above;
-    size_t steps = s->set->step_count;
-    int r = list_above(s, path, &above);
+    bool moved = false;
+    int r = scan_list_above(s, path, st, &above);
     struct beneath lower = BENEATH_AT(s->lower);
     for (size_t i = 0; r == 0 && i < above.count; i++) {
-        const char *inner = join(s, path, above.items[i].name, &r);
+        const char *inner = scan_join(s, path, above.items[i].name, &r);
         struct listed below = {.name = above.items[i].name};
+        size_t steps = s->set->step_count;
         int found = r < 0 ? r : beneath_stat(&lower, inner, &below.st);
         if (found < 0 && found != -ENOENT)
-            r = fail(s, found, inner);
+            r = scan_fail(s, found, inner);
         else if (r == 0)
             r = scan_entry(s, path, &above.items[i], found == 0 ? &below : NULL);
+        moved |= r == 0 && scan_was_moved(s, inner, steps);
     }
     beneath_release(&lower);
-    return r < 0 ? r : compare_directory(s, path, has_moves(s, path, steps));
+    return r < 0 ? r : scan_compare_directory(s, path, st, moved);
 }
 
-/* --- a copy instead of an overlay ------------------------------------------------------------ */
-
-static int scan_copy(const struct scanner *s, const char *path);
-
-/* When it came to be, by the file system; 0: that does not say. */
-static int64_t born(const struct scanner *s, const char *path)
-{
-    FD_CLEANUP int fd = beneath_open(s->upper, path, O_PATH);
-    struct statx st;
-    if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) < 0 ||
-        !(st.stx_mask & STATX_BTIME))
-        return 0;
-    return (int64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
-}
-
-/* Whether the run has done anything to it, or to what is below it. */
-static int is_touched(const struct scanner *s, const char *path, const struct stat *st)
-{
-    struct change_side side;
-    change_side_of(st, &side);
-    if (side.ctime_ns >= s->set->roots[s->root].copied_ns)
-        return 1;
-    struct listing above = {0};
-    int r = S_ISDIR(st->st_mode) ? list_above(s, path, &above) : 0;
-    for (size_t i = 0; r == 0 && i < above.count; i++) {
-        const char *inner = join(s, path, above.items[i].name, &r);
-        if (r == 0)
-            r = is_touched(s, inner, &above.items[i].st);
-    }
-    return r;
-}
-
-/* In the copy alone: made by the run, or moved there; or removed from the root meanwhile. */
-static int scan_copied_only(const struct scanner *s, const char *dir, const struct listed *item,
-                            const char *path)
-{
-    int touched = is_touched(s, path, &item->st);
-    if (touched <= 0)
-        return touched; /* somebody removed it, and the run does not mind */
-    int64_t birth = born(s, path);
-    if (birth && birth < s->set->roots[s->root].copied_ns && changed_since(s, dir))
-        return add_conflict(s, path, "was deleted while the command ran");
-    int r = add_step(s, STEP_PUT, path, NULL, &item->st);
-    return r < 0 ? r : expand_created(s, path, &item->st);
-}
-
-static int scan_copied_entry(const struct scanner *s, const char *dir, struct listed *above,
-                             const struct listed *below, const char *path)
-{
-    if (is_refused(&above->st))
-        return below && is_refused(&below->st) ? 0 : refuse(s, dir, above, path);
-    if (!below) {
-        int r = strip_setid(s, dir, above, path);
-        return r < 0 ? r : scan_copied_only(s, dir, above, path);
-    }
-    if (S_ISDIR(above->st.st_mode) && S_ISDIR(below->st.st_mode))
-        return scan_copy(s, path);
-    struct change_side side;
-    change_side_of(&above->st, &side);
-    if (side.ctime_ns < s->set->roots[s->root].copied_ns)
-        return 0; /* nobody has touched it */
-    int r = strip_setid(s, dir, above, path);
-    return r < 0 ? r : scan_both(s, dir, above, below, path);
-}
-
-static int scan_copy(const struct scanner *s, const char *path)
-{
-    struct listing above = {0}, below = {0};
-    size_t steps = s->set->step_count;
-    int r = list_above(s, path, &above);
-    if (r == 0)
-        r = list_below(s, path, &below);
-    for (size_t i = 0; r == 0 && i < above.count; i++) {
-        const char *inner = join(s, path, above.items[i].name, &r);
-        if (r == 0)
-            r = scan_copied_entry(s, path, &above.items[i],
-                                  listing_find(&below, above.items[i].name), inner);
-    }
-    for (size_t i = 0; r == 0 && i < below.count; i++) {
-        const struct listed *item = &below.items[i];
-        struct change_side side;
-        change_side_of(&item->st, &side);
-        /* What came after the copy was made was not in it; sockets and devices never are. */
-        if (listing_find(&above, item->name) || side.ctime_ns > s->start_ns ||
-            is_refused(&item->st) || is_our_store(s, path, item->name))
-            continue;
-        const char *inner = join(s, path, item->name, &r);
-        if (r == 0)
-            r = add_step(s, STEP_TAKE, inner, &item->st, NULL);
-        if (r == 0)
-            r = expand_deleted(s, inner, &item->st);
-    }
-    return r < 0 ? r : compare_directory(s, path, has_moves(s, path, steps));
-}
-
-/* What is to be kept moves out of the copy, and the rest of it goes. */
-static int keep_from_copy(const struct scanner *s, int layer)
-{
-    if (mkdirat(layer, "slots", 0700) < 0 && errno != EEXIST)
-        return -errno;
-    for (size_t i = 0; i < s->set->step_count; i++) {
-        struct step *step = &s->set->steps[i];
-        if (step->root != s->root || (step->kind != STEP_PUT && step->kind != STEP_SWAP))
-            continue;
-        const char *slot = arena_format(s->arena, "slots/%zu", i);
-        struct beneath b = BENEATH_AT(layer);
-        int parent;
-        const char *name;
-        int r = slot ? beneath_parent(&b, step->slot, &parent, &name) : -ENOMEM;
-        if (r == 0)
-            r = changes_move(parent, name, layer, slot, 0);
-        beneath_release(&b);
-        if (r < 0)
-            return r;
-        step->slot = slot;
-    }
-    return beneath_remove(layer, UPPER);
-}
+/* --- everything ------------------------------------------------------------------------------ */
 
 static int scan_root(struct scanner *s)
 {
     const struct change_root *root = &s->set->roots[s->root];
     FD_CLEANUP int layer = open(root->layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     FD_CLEANUP int lower = open(root->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    FD_CLEANUP int upper = layer < 0 ? -1 : beneath_open(layer, UPPER, O_PATH | O_DIRECTORY);
-    struct stat st;
-    if (lower < 0 || upper < 0 || fstat(lower, &st) < 0)
-        return fail(s, -errno, ".");
+    FD_CLEANUP int upper = layer < 0 ? -1 : beneath_open(layer, SCAN_UPPER, O_PATH | O_DIRECTORY);
+    struct stat st, above;
+    if (lower < 0 || upper < 0 || fstat(lower, &st) < 0 || fstat(upper, &above) < 0)
+        return scan_fail(s, -errno, ".");
     if (st.st_dev != root->device || st.st_ino != root->inode)
-        return add_conflict(s, ".", "was replaced while the command ran");
+        return scan_add_conflict(s, ".", "was replaced while the command ran");
     s->lower = lower;
     s->upper = upper;
-    if (!root->copied_ns)
-        return scan_directory(s, ".");
-    int r = scan_copy(s, ".");
-    if (r == 0 && (r = keep_from_copy(s, layer)) < 0)
-        fail(s, r, ".");
-    return r;
+    return root->copied_ns ? scan_copy(s, &above, layer) : scan_directory(s, ".", &above);
 }
 
 int changes_scan(struct arena *arena, int64_t start_ns, struct change_set *set,

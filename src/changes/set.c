@@ -1,9 +1,11 @@
 /* Lists that grow in an arena; see changes.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "changes/changes.h"
 
 const char *const change_kind_names[CHANGE_KINDS] = {
@@ -68,6 +70,19 @@ void change_note(struct change_set *set, struct arena *arena, const char *format
         set->notes.items[set->notes.count++] = copy;
     else
         set->notes.dropped++;
+}
+
+int change_root_open(const struct change_root *root, int layer)
+{
+    struct stat st, other;
+    FD_CLEANUP int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    FD_CLEANUP int own =
+        layer < 0 ? open(root->layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (fstat(layer < 0 ? own : layer, &other) < 0)
+        return own < 0 && layer < 0 ? -ENOENT : -errno;
+    return st.st_ino == root->inode && st.st_dev == other.st_dev ? fd_steal(&fd) : -ESTALE;
 }
 
 static int64_t nanoseconds(struct timespec time)

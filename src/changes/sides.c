@@ -15,15 +15,6 @@ struct side_place {
     int root, layer; /* negative errno: could not be opened */
 };
 
-static int open_root(const struct change_root *root)
-{
-    FD_CLEANUP int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return -errno;
-    return st.st_dev == root->device && st.st_ino == root->inode ? fd_steal(&fd) : -ESTALE;
-}
-
 int sides_open(struct arena *arena, const struct journal *journal, struct sides *ret, struct err *e)
 {
     const enum journal_state state = journal->state;
@@ -35,7 +26,7 @@ int sides_open(struct arena *arena, const struct journal *journal, struct sides 
         return err_set(e, -ENOMEM, "out of memory");
     for (size_t i = 0; i < journal->set.root_count; i++) {
         const struct change_root *root = &journal->set.roots[i];
-        s.places[i].root = open_root(root);
+        s.places[i].root = change_root_open(root, -1);
         s.places[i].layer = open(root->layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (s.places[i].layer < 0)
             s.places[i].layer = -errno;

@@ -180,10 +180,11 @@ static int make_stamp(const struct store *s, const struct stat *st, char ret[sta
     int r = read_key(s->state, key);
     if (r < 0)
         return r;
-    const uint64_t where[] = {st->st_dev, st->st_ino};
+    /* Not by the device's number, which may be another after a restart. */
+    const uint64_t where = st->st_ino;
     sha256_start(&hash);
     sha256_add(&hash, key, sizeof(key));
-    sha256_add(&hash, where, sizeof(where));
+    sha256_add(&hash, &where, sizeof(where));
     sha256_add(&hash, s->path, strlen(s->path));
     sha256_add(&hash, key, sizeof(key));
     sha256_end(&hash, digest);
@@ -283,6 +284,11 @@ int store_open(struct arena *arena, const char *state, const char *root, struct 
         return s.dir;
     *ret = s;
     return 0;
+}
+
+int store_make_dirs(const char *path)
+{
+    return make_dirs(path);
 }
 
 void store_close(struct store *s)
@@ -415,4 +421,23 @@ int store_find(struct arena *arena, const char *state, const char *id, const cha
         return err_set(e, -ENOENT, "what run '%s' changed is no longer kept", found);
     *ret = arena_copy(arena, target, (size_t)n);
     return *ret ? 0 : err_set(e, -ENOMEM, "out of memory");
+}
+
+int store_open_private(const char *state, const char *name, bool make, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", state, name) >= sizeof(path))
+        return err_set(e, -ENAMETOOLONG, "the state directory's name is too long");
+    int r = make ? store_make_dirs(state) : 0;
+    if (r == 0 && make && mkdir(path, 0700) < 0 && errno != EEXIST)
+        r = -errno;
+    if (r < 0)
+        return err_errno(e, r, "cannot make '%s'", path);
+    FD_CLEANUP int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir < 0 || fstat(dir, &st) < 0)
+        return err_errno(e, -errno, "cannot open '%s'", path);
+    if (st.st_uid != geteuid() || (st.st_mode & 077))
+        return err_set(e, -EPERM, "'%s' is open to others, or not yours", path);
+    return fd_steal(&dir);
 }

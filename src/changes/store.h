@@ -11,7 +11,10 @@
  *   STORE/lock           held while a root changes
  *   STORE/log            one line for each transaction that was committed, in their order
  *   STORE/pending/ID     those that have begun and not come to rest: looked at after a crash
+ *   STORE/boot           the machine's start since which that is so
  *   STORE/runs/ID/       journal, layer0, layer1 …
+ *   STORE/aside/         what nobody needs any more, to be removed when there is time
+ *   STORE/spare/         a run's directory with a layer, ready for the next run
  *   STATE/runs/ID        a link to the latter
  */
 #ifndef NACRE_CHANGES_STORE_H
@@ -35,6 +38,11 @@ struct store {
  * a home that is not there is not made. NULL: there is none.
  */
 const char *store_state_dir(struct arena *arena, const char *state_home, const char *home);
+
+/* Makes every directory of a path that is missing, for the owner alone. */
+int store_make_dirs(const char *path);
+/* A directory of that name in it, which only its owner may enter: a descriptor, or negative. */
+int store_open_private(const char *state, const char *name, bool make, struct err *e);
 
 /* Finds, and makes if it is not there, the store of a root. `state` may be NULL. */
 int store_open(struct arena *arena, const char *state, const char *root, struct store *ret,
@@ -80,6 +88,15 @@ struct store_use {
     char next[UUID_TEXT + 1]; /* the one that would go first; empty: there is none */
 };
 int store_prune(const struct store *s, struct arena *arena, struct store_use *ret, struct err *e);
+
+/* aside.c: moves `name` in `dir` out of the way, or removes it where it cannot be moved. */
+int store_put_aside(const struct store *s, int dir, const char *name, const char *as);
+/* What lies there. */
+uint64_t store_aside_bytes(const struct store *s);
+/* Removes what was put aside. To be called while there is nothing else to do. */
+void store_tidy(const struct store *s);
+/* The spare becomes the directory of this run. False: there is none. */
+bool store_take_spare(const struct store *s, const char *id);
 
 /* The directory of the transaction with this id, or the start of one, from anywhere. */
 int store_find(struct arena *arena, const char *state, const char *id, const char **ret,

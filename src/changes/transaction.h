@@ -14,12 +14,24 @@ struct transaction_root {
     bool copy;         /* no overlay can be had, as was seen */
 };
 
+/* Runs that a crash had cut off, and what became of their changes: the first of them. */
+enum { MENDED_MAX = 16 };
+struct mended {
+    struct {
+        char id[UUID_TEXT + 1];
+        enum journal_state
+            state; /* JOURNAL_NONE: they had not come to their commit, and are gone */
+    } items[MENDED_MAX];
+    size_t count;
+};
+
 struct transaction {
     struct arena *arena;
     struct store store; /* of the first root */
     const char *path;   /* its directory there */
     int dir;            /* locked as long as the run lives; -1: there is none */
     struct journal journal;
+    struct mended mended; /* when it began */
 };
 #define TRANSACTION_NONE                                                                           \
     {                                                                                              \
@@ -42,6 +54,9 @@ int transaction_commit(struct transaction *t, struct conflicts *conflicts, struc
 
 /* Keeps it for later. */
 int transaction_hold(struct transaction *t, struct err *e);
+
+/* Nothing was written: its directories are for others. */
+int transaction_end_unused(struct transaction *t, struct err *e);
 
 /* Removes it and what it holds. */
 int transaction_discard(struct transaction *t, struct err *e);
