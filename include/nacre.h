@@ -50,7 +50,7 @@ NACRE_API const char *nacre_version(void);
 
 /* --- handle --------------------------------------------------------------------------------- */
 
-#define NACRE_OPTIONS_VERSION 1
+#define NACRE_OPTIONS_VERSION 2
 
 typedef struct nacre_options {
     unsigned version; /* NACRE_OPTIONS_VERSION; NACRE_OPTIONS_INIT sets it */
@@ -62,11 +62,17 @@ typedef struct nacre_options {
      */
     void *(*resize)(void *user, void *old, size_t size);
     void *resize_user;
+    /*
+     * How many sandboxes are kept ready, built ahead by a thread of the handle's, for runs like the
+     * last ones; each is used once. 0: none. With them, what a run started dies with the handle
+     * and not with the thread that called nacre_run.
+     */
+    unsigned warm;
 } nacre_options;
 
 #define NACRE_OPTIONS_INIT                                                                         \
     {                                                                                              \
-        NACRE_OPTIONS_VERSION, NULL, NULL, NULL                                                    \
+        NACRE_OPTIONS_VERSION, NULL, NULL, NULL, 0                                                 \
     }
 
 /* Opens a handle; `options` may be NULL. The caller closes it after its last result is freed. */
@@ -88,7 +94,7 @@ typedef enum nacre_stream { NACRE_STDOUT, NACRE_STDERR } nacre_stream;
 #define NACRE_OUTPUT_MAX         67108864
 #define NACRE_TEXT_MAX           4194304
 
-#define NACRE_RUN_OPTIONS_VERSION 3
+#define NACRE_RUN_OPTIONS_VERSION 5
 
 typedef struct nacre_run_options {
     unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
@@ -151,12 +157,55 @@ typedef struct nacre_run_options {
     int stage;
     /* 1: the result has no fs_hash, which takes a look at every file of the workspace. */
     int without_hash;
+    /* 1: what differs from run to run is fixed as far as it can be (docs/history.md). */
+    int deterministic;
+    /* 1: the host keeps a record of its own, and nothing is written to the ledger. */
+    int unrecorded;
+    /* 1: nothing but the workspace is writable, whatever the policy lists. */
+    int workspace_only;
+    /* 1: the JSON of the result has `trace`, the time that each phase of the run took. */
+    int trace;
+    /*
+     * Called from within nacre_run, once, when the walls stand and the command begins, or at its
+     * end where that comes first; its intent is recorded. Not called for a run that never starts.
+     * Returning anything but 0 kills the run. NULL: none.
+     */
+    int (*on_start)(void *user, const char *correlation_id);
+    /* 1: on_output is given all that is printed, also what lies past the limit. */
+    int all_output;
+    /* 1: others use the workspace while this runs: at its end it is looked at again, and that it
+     * changed meanwhile is a warning. */
+    int shared;
+    /*
+     * The name of a session in the workspace: the text runs in the directory, with the variables,
+     * functions and settings that the last one of that session left, which are judged with it.
+     * NULL: none. -EINVAL for a name with other characters than letters, digits, `.`, `_` and `-`.
+     */
+    const char *session;
+    /* Of the command; -1: the process's own. */
+    int umask;
+    /*
+     * 1: the command has a terminal of its own for its standard streams. Everything that it prints
+     * is then NACRE_STDOUT, as it stands: not escaped. At the end of stdin_fd, or at once where
+     * that is -1, it gets the character for the end of a file (^D).
+     */
+    int terminal;
+    /* A terminal whose size that one has, also when it changes and poll is interrupted; -1: none,
+     * and it has 80 columns and 24 rows. */
+    int terminal_size_fd;
+    /*
+     * How long the command may do nothing but wait for standard input before the first byte of it
+     * came; past that everything is killed and the status is TIMEOUT. 0: up to its time limit, but
+     * for a terminal whose input is over, where it is 5 s.
+     */
+    uint64_t input_timeout_ms;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0              \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, \
+            NULL, 0, 0, NULL, -1, 0, -1, 0                                                         \
     }
 
 /*
@@ -225,6 +274,11 @@ NACRE_API const char *nacre_result_warning(const nacre_result *r, size_t index);
 NACRE_API int nacre_result_write_json(const nacre_result *r,
                                       int (*write)(void *user, const char *bytes, size_t len),
                                       void *user);
+
+/* The phases of the run in Chrome's trace format, which browsers and Perfetto show; likewise. */
+NACRE_API int nacre_result_write_trace(const nacre_result *r,
+                                       int (*write)(void *user, const char *bytes, size_t len),
+                                       void *user);
 
 /* Accepts NULL. */
 NACRE_API void nacre_result_free(nacre_result *r);

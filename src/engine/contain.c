@@ -8,7 +8,9 @@
 
 #include "base/fd.h"
 #include "base/units.h"
+#include "engine/denials.h"
 #include "engine/engine.h"
+#include "shell/shell.h"
 
 /* --- the plan ------------------------------------------------------------------------------- */
 
@@ -26,7 +28,7 @@ static uint64_t timeout_of(const nacre_run_options *o)
 }
 
 /* The umask, without the race of setting it. Kernels from 4.7 tell. */
-static unsigned current_umask(void)
+unsigned engine_umask(void)
 {
     unsigned mask = 022;
     char text[256];
@@ -41,6 +43,38 @@ static unsigned current_umask(void)
     return mask & 0777;
 }
 
+/* Variables that bash reads or sets itself: what it starts has other values of them. */
+static bool is_for_bash(const char *variable)
+{
+    static const char *const names[] = {
+        "COLUMNS",  "DIRSTACK", "ENV",        "EPOCHREALTIME",   "EPOCHSECONDS", "EUID",
+        "FUNCNAME", "GROUPS",   "HISTCMD",    "HOSTNAME",        "HOSTTYPE",     "IFS",
+        "LINENO",   "LINES",    "MACHTYPE",   "OLDPWD",          "OPTARG",       "OPTERR",
+        "OPTIND",   "OSTYPE",   "PIPESTATUS", "POSIXLY_CORRECT", "PPID",         "PS4",
+        "PWD",      "RANDOM",   "SECONDS",    "SHELLOPTS",       "SHLVL",        "SRANDOM",
+        "UID",      "_",
+    };
+    size_t len = strcspn(variable, "=");
+    bool found = strncmp(variable, "BASH", 4) == 0;
+    for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++)
+        found = strlen(names[i]) == len && memcmp(names[i], variable, len) == 0;
+    return found;
+}
+
+/* Whether a text is a plain command that bash would execute as it stands. */
+static bool needs_no_shell(const struct reading *reading, const struct plan_request *request)
+{
+    enum { WORDS_MAX = 1000 }; /* a plan has so many steps */
+    if (!reading->argc || reading->argc > WORDS_MAX || !reading->argv[0][0] ||
+        reading->argv[0][0] == '%' || shell_is_builtin(reading->argv[0]))
+        return false;
+    for (size_t i = 0; i < request->variables.count; i++) {
+        if (is_for_bash(request->variables.items[i]))
+            return false;
+    }
+    return true;
+}
+
 /* `r` is NULL where nothing is to run: then no layers are made. */
 static int plan_with(struct nacre *n, struct arena *arena, const char *text,
                      const nacre_run_options *o, const struct setting *s,
@@ -50,19 +84,33 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
     struct plan_request request;
     int r = box_request(arena, &s->box, s->decider.policy, &s->workspace, s->home, o->environment,
                         strength, &request, guard, notes, e);
+    if (o->workspace_only)
+        request.write = (struct plan_places){0};
     if (r == 0 && result)
         r = reversal_begin(result, s, &request);
     else if (r == 0)
         r = reversal_show(arena, s, &request, e);
+    if (r == 0)
+        r = reversal_hide_state(arena, s, &request, e);
     if (r < 0)
         return r;
     request.text = text;
-    request.umask = current_umask();
+    if (o->session) {
+        request.session_fd = WIRE_SESSION_FD;
+        request.text = session_wrap(arena, text, WIRE_SESSION_FD);
+        if (!request.text)
+            return err_set(e, -ENOMEM, "out of memory");
+    } else if (result && needs_no_shell(&result->reading, &request))
+        request.words = (struct plan_texts){result->reading.argv, result->reading.argc};
+    request.umask = o->umask >= 0 ? (unsigned)o->umask & 0777 : engine_umask();
+    request.deterministic = o->deterministic;
     request.scratch = scratch;
     request.limits.timeout_ms = timeout_of(o);
     const struct plan_host *host;
     r = engine_host(n, &host, e);
-    return r < 0 ? r : plan_build(arena, host, &request, ret, e);
+    if (r < 0 || (result && warm_take(result, host, &request, o, ret)))
+        return r;
+    return plan_build(arena, host, &request, ret, e);
 }
 
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
@@ -75,7 +123,8 @@ int engine_plan(struct nacre *n, struct arena *arena, const char *text, const na
 /* --- the result ----------------------------------------------------------------------------- */
 
 /* How the run ended, as status and exit code. */
-static void judge(nacre_result *r, const struct run_result *run, uint64_t timeout_ms)
+static void judge(nacre_result *r, const struct run_result *run, uint64_t timeout_ms,
+                  uint64_t input_timeout_ms)
 {
     char duration[UNITS_TEXT];
     int status = run->outcome.wait_status;
@@ -99,6 +148,18 @@ static void judge(nacre_result *r, const struct run_result *run, uint64_t timeou
         units_format_duration(timeout_ms, duration);
         result_warn(r, "stopped at the time limit of %s; everything it had started was killed",
                     duration);
+        if (run->waits)
+            result_warn(r,
+                        "it waited for standard input, on which nothing came: `< /dev/null` says "
+                        "that there is none");
+        break;
+    case RUN_STARVED:
+        r->status = NACRE_STATUS_TIMEOUT;
+        r->exit_code = 124;
+        result_warn(r,
+                    "stopped: the command waited for input that %s; everything it had started "
+                    "was killed",
+                    input_timeout_ms ? "did not come in the time it may take" : "cannot come");
         break;
     case RUN_LIMIT:
         r->status = NACRE_STATUS_LIMIT;
@@ -162,6 +223,24 @@ static void tell_limit(nacre_result *r, const struct run_result *run, const stru
                     (unsigned long long)policy->limits.processes);
 }
 
+/* Programs that were stopped before they began: which, by what, and what would let them run. */
+static void tell_stopped(nacre_result *r)
+{
+    const struct programs *p = &r->programs;
+    for (size_t i = 0; i < p->stopped_count; i++) {
+        const struct stopped *s = &p->stopped[i];
+        char times[32] = "";
+        if (s->times > 1)
+            snprintf(times, sizeof(times), ", %llu times", (unsigned long long)s->times);
+        result_warn(r, "'%.120s' was stopped before it began%s: %.160s%s%.120s%s", s->name, times,
+                    s->rule, s->key ? " (" : "", s->key ? s->key : "",
+                    s->key ? " decides that)" : "");
+    }
+    if (p->stopped_more)
+        result_warn(r, "%llu more programs were stopped before they began",
+                    (unsigned long long)p->stopped_more);
+}
+
 static int collect_output(nacre_result *r, uint64_t limit)
 {
     static const char *const names[] = {"stdout", "stderr"};
@@ -180,10 +259,64 @@ static int collect_output(nacre_result *r, uint64_t limit)
     return 0;
 }
 
+/* Of a run that failed: which walls explain what it said. */
+static void tell_denials(nacre_result *r, const struct plan *plan)
+{
+    const char *texts[DENIALS_MAX];
+    const struct captured *errors = &r->captured[RUN_STDERR];
+    size_t count = denials_find(&r->arena, plan, errors->text, errors->len, texts);
+    for (size_t i = 0; i < count; i++)
+        result_warn(r, "%s", texts[i]);
+}
+
+/* What the supervision calls back with. */
+struct caller {
+    nacre_result *result;
+    const struct policy *policy;
+    const nacre_run_options *options;
+};
+
+/* Whoever is told the id finds the run in the ledger by it. */
+static int tell_start(const struct caller *caller)
+{
+    nacre_result *r = caller->result;
+    const nacre_run_options *o = caller->options;
+    int failure = recording_sync(r);
+    if (failure < 0 || !o->on_start || r->start_told)
+        return failure;
+    r->start_told = true;
+    return o->on_start(o->user, r->correlation_id) != 0 ? -ECANCELED : 0;
+}
+
+static int use_the_time(void *user)
+{
+    const struct caller *caller = user;
+    int failure = recording_sync(caller->result);
+    reversal_tidy(caller->result);
+    recording_tidy(caller->result, caller->policy);
+    return failure;
+}
+
+static int note_start(void *user)
+{
+    const struct caller *caller = user;
+    phases_enter(&caller->result->phases, PHASE_RUN);
+    return tell_start(caller);
+}
+
+static int take_output(void *user, enum run_stream stream, const char *bytes, size_t len)
+{
+    const struct caller *caller = user;
+    return recording_read(caller->result, stream, bytes, len);
+}
+
 static int forward_output(void *user, enum run_stream stream, const char *bytes, size_t len)
 {
-    const nacre_run_options *o = user;
-    return o->on_output(o->user, stream == RUN_STDOUT ? NACRE_STDOUT : NACRE_STDERR, bytes, len);
+    const struct caller *caller = user;
+    const nacre_run_options *o = caller->options;
+    return !o->on_output ? 0
+                         : o->on_output(o->user, stream == RUN_STDOUT ? NACRE_STDOUT : NACRE_STDERR,
+                                        bytes, len);
 }
 
 /* --- the run -------------------------------------------------------------------------------- */
@@ -202,35 +335,78 @@ static int held_mount(struct nacre *n, const struct policy *policy, struct err *
     return r;
 }
 
+int engine_held_mount(void *handle)
+{
+    struct nacre *n = handle;
+    struct err ignored;
+    pthread_mutex_lock(&n->lock);
+    int r = n->keeper.control >= 0 ? keeper_mount(&n->keeper, &ignored) : -EAGAIN;
+    pthread_mutex_unlock(&n->lock);
+    return r;
+}
+
+static unsigned flags_of(const nacre_run_options *o)
+{
+    return (o->stdin_fd >= 0 ? SANDBOX_INPUT : 0) | (o->session ? SANDBOX_SESSION : 0) |
+           (o->terminal ? SANDBOX_TERMINAL : 0);
+}
+
 /* Starts the plan and waits for its end; the sandbox that was opened before is used first. */
 static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_options *o,
                     const struct setting *setting, struct run_result *run)
 {
     struct sandbox sandbox = r->sandbox;
     r->sandbox = (struct sandbox)SANDBOX_NONE;
-    int failure = sandbox.launcher > 0
-                      ? 0
-                      : sandbox_open(r->engine->launcher, o->stdin_fd >= 0, &sandbox, &r->error);
+    sandbox_release(&r->ended); /* of a first try */
+    int failure = sandbox.launcher > 0 ? 0 : sandbox_open(r->engine->launcher, &sandbox, &r->error);
     FD_CLEANUP int held = -1;
-    if (failure == 0 && setting->workspace.in_memory)
+    if (failure == 0 && setting->workspace.in_memory && !r->warm)
         failure = held = held_mount(r->engine, setting->decider.policy, &r->error);
     if (failure >= 0)
-        failure = sandbox_start(&sandbox, &r->engine->allocator, plan, held, &r->error);
+        failure = recording_start(r, o, setting);
+    if (failure >= 0 && r->warm)
+        failure = sandbox_go(&sandbox, &r->engine->allocator, plan, o->stdin_fd >= 0, &r->error);
+    else if (failure >= 0)
+        failure =
+            sandbox_start(&sandbox, &r->engine->allocator, plan, flags_of(o), held, &r->error);
+    const bool asked = r->judged && r->verdict.decision == DECISION_CONFIRM;
+    if (failure >= 0)
+        failure = programs_begin(&r->programs, &r->engine->allocator, sandbox.programs, setting,
+                                 plan, !o->unjudged, asked ? &r->verdict : NULL,
+                                 r->warm ? r->reading.canonical : NULL, r->plain, &r->engine->files,
+                                 &r->error);
     if (failure < 0) {
         sandbox_release(&sandbox);
         return failure;
     }
+    struct caller caller = {.result = r, .policy = setting->decider.policy, .options = o};
+    r->tee = o->all_output ? forward_output : NULL;
+    /* Both are taken away again below. */
+    /* cppcheck-suppress autoVariables */
+    r->tee_user = &caller;
     const struct run_options run_options = {
         .timeout_ms = timeout_of(o),
         .stdin_fd = o->stdin_fd,
         .cancel_fd = o->cancel_fd,
-        .on_output = o->on_output ? forward_output : NULL,
-        .user = (void *)o,
+        .terminal = o->terminal,
+        .size_fd = o->terminal_size_fd,
+        .input_timeout_ms = o->input_timeout_ms,
+        .on_output = o->on_output && !o->all_output ? forward_output : NULL,
+        .on_start = use_the_time,
+        .on_built = note_start,
+        .on_read = take_output,
+        .user = &caller,
+        .session = o->session ? &r->remembered.came : NULL,
     };
     failure = run_supervise(&sandbox, &run_options, r->captures, run, &r->error);
+    programs_end(&r->programs);
+    r->tee = NULL;
+    r->tee_user = NULL;
     if (failure == -ETIMEDOUT)
         sandbox_abandon(&sandbox);
-    sandbox_release(&sandbox);
+    else if (failure == 0 && run->end != RUN_BROKEN)
+        tell_start(&caller); /* it was over before it was seen to begin: too late to kill */
+    r->ended = sandbox;
     return failure;
 }
 
@@ -297,6 +473,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     for (int i = 0; i < RUN_STREAMS; i++)
         capture_init(&r->captures[i], &r->engine->allocator, keeps[o->keep], limit);
 
+    phases_enter(&r->phases, PHASE_PLAN);
     struct plan plan;
     struct run_result run = {0};
     struct notes notes = {.arena = &r->arena};
@@ -310,13 +487,22 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     for (size_t i = 0; i < notes.count; i++)
         result_warn(r, "%s", notes.items[i]);
     r->strength = "full";
+    phases_enter(&r->phases, PHASE_LEDGER);
+    failure = recording_intend(r, o, setting);
+    if (failure < 0) {
+        reversal_give_up(r);
+        return failure;
+    }
+    phases_enter(&r->phases, PHASE_WALLS);
     if (!o->without_hash && !setting->workspace.in_memory)
         hashing_begin(r, setting);
     failure = run_plan(r, &plan, o, setting, &run);
-    if (failure == 0 && run.end == RUN_BROKEN && run.outcome.no_layer) {
+    bool no_pool = r->warm && !run.outcome.built;
+    if (failure == 0 && run.end == RUN_BROKEN && (run.outcome.no_layer || no_pool)) {
         /* Once more, the second way; nothing has run yet. */
         reversal_give_up(r);
-        r->no_layer = true;
+        r->no_layer = r->no_layer || run.outcome.no_layer;
+        r->no_pool = no_pool;
         notes.count = 0;
         failure = plan_with(r->engine, &r->arena, r->reading.canonical, o, setting, PLAN_FULL, NULL,
                             r, &plan, &guard, &notes, &r->error);
@@ -329,25 +515,38 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         reversal_give_up(r);
         failure = run_weaker(r, o, setting, &guard, &notes, &run);
     }
+    phases_enter(&r->phases, PHASE_CHANGES);
     notes.count = 0;
     git_guard_finish(&guard, &notes);
     for (size_t i = 0; i < notes.count; i++)
         result_warn(r, "%s", notes.items[i]);
     r->ran = failure == 0;
     if (failure == 0) {
-        judge(r, &run, timeout_ms);
+        judge(r, &run, timeout_ms, o->input_timeout_ms);
         tell_limit(r, &run, policy, timeout_ms);
-        failure = r->error.code;
+        tell_stopped(r);
+        failure = recording_redact_programs(r);
+        failure = failure < 0 ? failure : r->error.code;
     }
     reversal_forbid(r, guard.absent, guard.absent_count);
+    if (failure == 0)
+        failure = recording_sync(r);
+    /* A session lasts longer than its commands, and each of them has its own. */
+    if (r->transaction.dir >= 0)
+        r->commit_point = o->stage ? "commit" : o->session ? "command" : "end";
     if (failure == 0)
         reversal_end(r, o, setting);
     else
         reversal_give_up(r);
-    hashing_end(r);
+    if (o->session)
+        remember_end(r, &plan);
+    /* All of it is dead since the end was told; its guard had time to go meanwhile. */
+    pool_bury(&r->engine->pool, &r->ended);
     r->duration_ms = run.duration_ms;
     r->usage = run.outcome.usage;
     int collected = collect_output(r, limit);
+    if (collected == 0 && r->ran && r->exit_code != 0)
+        tell_denials(r, &plan);
     if (collected < 0 && failure == 0)
         failure = err_set(&r->error, collected, "out of memory for the output");
     return failure;

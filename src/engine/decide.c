@@ -1,6 +1,7 @@
 /* From a text to a verdict, and whether it runs: reading, facts and policy in a row. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "engine/engine.h"
@@ -8,10 +9,12 @@
 enum { VERDICT_BYTES_MAX = 32 << 20 };
 
 int engine_decide(const struct decider *d, struct arena *arena, const char *text, size_t len,
-                  struct verdict *ret, const struct shell_tree **ret_tree, struct err *e)
+                  struct phases *phases, struct verdict *ret, const struct shell_tree **ret_tree,
+                  struct err *e)
 {
     const struct shell_tree *tree = NULL;
     struct shell_error error;
+    phases_enter(phases, PHASE_PARSE);
     int r = shell_parse(arena, text, len, &tree, &error);
     *ret_tree = NULL;
     if (r == -ENOMEM)
@@ -19,10 +22,12 @@ int engine_decide(const struct decider *d, struct arena *arena, const char *text
     if (r < 0)
         return judge_unread(d->judge, arena, &error, ret);
     const struct facts *facts = NULL;
+    phases_enter(phases, PHASE_FACTS);
     r = facts_gather(arena, &d->host, tree, &facts, e);
     if (r < 0)
         return r;
     *ret_tree = tree;
+    phases_enter(phases, PHASE_VERDICT);
     return judge_facts(d->judge, arena, facts, ret, e);
 }
 
@@ -32,12 +37,13 @@ static int append_json(void *user, const char *bytes, size_t len)
 }
 
 /* Whether somebody is there and says yes. */
-static bool is_confirmed(const nacre_result *r, const nacre_run_options *o)
+static bool is_confirmed(nacre_result *r, const nacre_run_options *o)
 {
     if (!o->on_confirm)
         return false;
     struct buf text;
     struct json j;
+    phases_enter(&r->phases, PHASE_CONFIRM);
     buf_init(&text, &r->engine->allocator, VERDICT_BYTES_MAX);
     json_init(&j, append_json, &text);
     verdict_write_json(&r->verdict, &j);
@@ -80,6 +86,11 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
 {
     const struct decider *d = &setting->decider;
     const struct shell_tree *tree;
+    phases_enter(&r->phases, PHASE_SETTING);
+    struct policy_cache *cache = &r->engine->policies;
+    if (engine_open_setting(&r->judgement, cache, o, setting, &r->error) < 0)
+        return false;
+    r->cached = setting->cached;
     if (r->text_len > NACRE_TEXT_MAX) {
         err_set(&r->error, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
         r->status = NACRE_STATUS_DENIED;
@@ -87,11 +98,14 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
         r->rule = "parse";
         return false;
     }
+    if (o->session && remember_begin(r, o, setting) < 0)
+        return false;
+    const char *text = r->remembered.text ? r->remembered.text : r->text;
+    size_t len = r->remembered.text ? r->remembered.len : r->text_len;
     if (o->unjudged) {
-        if (engine_open_setting(&r->judgement, o, setting, &r->error) < 0)
-            return false;
         limit_by(r, d->policy, o); /* its limits hold all the same */
-        int failure = engine_read(&r->arena, r->text, r->text_len, &r->reading, &r->error);
+        phases_enter(&r->phases, PHASE_PARSE);
+        int failure = engine_read(&r->arena, text, len, &r->reading, &r->error);
         if (failure < 0 && failure != -ENOMEM) {
             r->status = NACRE_STATUS_DENIED;
             r->exit_code = 126;
@@ -99,10 +113,11 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
         }
         return failure == 0;
     }
-    if (engine_open_setting(&r->judgement, o, setting, &r->error) < 0 ||
-        engine_decide(d, &r->judgement, r->text, r->text_len, &r->verdict, &tree, &r->error) < 0)
+    if (engine_decide(d, &r->judgement, text, len, &r->phases, &r->verdict, &tree, &r->error) < 0)
         return false;
     r->judged = true;
+    if (o->session)
+        remember_place(r);
     r->rule = r->verdict.rule;
     if (r->verdict.decision == DECISION_DENY) {
         refuse(r, NACRE_STATUS_DENIED, "");
@@ -112,6 +127,8 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
         refuse(r, NACRE_STATUS_NEEDS_CONFIRMATION, "needs confirmation: ");
         return false;
     }
+    if (r->verdict.decision == DECISION_CONFIRM)
+        r->recording.confirmed_by = arena_format(&r->arena, "uid %u", (unsigned)getuid());
     limit_by(r, d->policy, o);
     int failure = engine_read_tree(&r->arena, tree, &r->reading, &r->error);
     if (failure == -E2BIG) {

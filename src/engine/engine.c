@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "engine/version.h"
+#include "sandbox/spawn.h"
 
 enum {
     HANDLE_BYTES_MAX = 1 << 20,
-    RESULT_BYTES_MAX = 1 << 30,
     JUDGEMENT_BYTES_MAX = 1 << 30,
 };
 
@@ -48,8 +48,10 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
         tell(error, &e);
         return e.code;
     }
-    *n = (nacre){.allocator = allocator, .keeper = KEEPER_NONE};
+    *n = (nacre){.allocator = allocator, .keeper = KEEPER_NONE, .untidy = -1};
     pthread_mutex_init(&n->lock, NULL);
+    policy_cache_init(&n->policies, &n->allocator);
+    pthread_mutex_init(&n->files.lock, NULL);
     arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
     const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
     n->launcher = arena_copy(&n->arena, launcher, strlen(launcher));
@@ -58,6 +60,14 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
         nacre_close(n);
         tell(error, &e);
         return e.code;
+    }
+    int r = pool_begin(&n->pool, &n->allocator, n->launcher, options->warm, engine_held_mount,
+                       reversal_tidy_now, n);
+    if (r < 0) {
+        err_errno(&e, r, "cannot start a thread");
+        nacre_close(n);
+        tell(error, &e);
+        return r;
     }
     *ret = n;
     return 0;
@@ -68,7 +78,12 @@ void nacre_close(nacre *n)
     if (!n)
         return;
     struct allocator allocator = n->allocator;
+    pool_end(&n->pool);
+    reversal_tidy_now(n);
     keeper_end(&n->keeper);
+    recording_close(n);
+    policy_cache_clear(&n->policies);
+    pthread_mutex_destroy(&n->files.lock);
     pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);
     alloc_free(&allocator, n);
@@ -81,6 +96,11 @@ static int check_options(const nacre_run_options *o, struct err *e)
     if (o->version != NACRE_RUN_OPTIONS_VERSION)
         return err_set(e, -EINVAL, "run options of version %u, not %d", o->version,
                        NACRE_RUN_OPTIONS_VERSION);
+    if (o->session && !session_is_name(o->session))
+        return err_set(e, -EINVAL,
+                       "a session's name has up to %d letters, digits, dots, dashes and "
+                       "underscores, not '%.80s'",
+                       SESSION_NAME_MAX, o->session);
     if ((unsigned)o->keep > NACRE_KEEP_BOTH)
         return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
     return 0;
@@ -101,9 +121,9 @@ int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *
     arena_init(&arena, &n->allocator, JUDGEMENT_BYTES_MAX);
     int failure = check_options(options, &e);
     if (failure == 0)
-        failure = engine_open_setting(&arena, options, &setting, &e);
+        failure = engine_open_setting(&arena, NULL, options, &setting, &e);
     if (failure == 0)
-        failure = engine_decide(&setting.decider, &arena, text, len, &verdict, &tree, &e);
+        failure = engine_decide(&setting.decider, &arena, text, len, NULL, &verdict, &tree, &e);
     if (failure == 0) {
         struct json j;
         json_init(&j, write, user);
@@ -118,17 +138,72 @@ int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *
     return failure;
 }
 
+/*
+ * Namespaces, and what every box of this host has, take about as long to make as the verdict. Why
+ * it cannot be is told when it is needed.
+ */
+static void open_early(nacre_result *r)
+{
+    struct nacre *n = r->engine;
+    struct err later;
+    const struct plan_host *host = NULL;
+    if (sandbox_open(n->launcher, &r->sandbox, &later) < 0)
+        r->sandbox = (struct sandbox)SANDBOX_NONE;
+    else if (engine_host(n, &host, &later) == 0)
+        spawn_send_head(r->sandbox.control, &n->allocator, host);
+}
+
+static void fail(nacre_result *r)
+{
+    r->status = NACRE_STATUS_ERROR;
+    r->exit_code = 125;
+}
+
+static bool begin_recording(nacre_result *r, const nacre_run_options *o,
+                            const struct setting *setting)
+{
+    struct err told = r->error;
+    r->error = (struct err){0};
+    phases_enter(&r->phases, PHASE_LEDGER);
+    bool begun = recording_begin(r, o, setting) == 0;
+    if (begun)
+        r->error = told;
+    else
+        fail(r);
+    return begun;
+}
+
+/* What is not in the ledger is not to be real. */
+static void finish_recording(nacre_result *r, const nacre_run_options *o,
+                             const struct setting *setting)
+{
+    phases_enter(&r->phases, PHASE_LEDGER);
+    int failure = recording_finish(r, o, setting);
+    phases_end(&r->phases);
+    if (failure == 0)
+        return;
+    struct err why = {0};
+    int back = reversal_take_back(r, setting, &why);
+    if (back < 0)
+        result_warn(r, "what it changed could not be taken back: %s", why.message);
+    else if (back > 0)
+        result_warn(r, "what it changed was taken back");
+    fail(r);
+}
+
 static void run_text(nacre_result *r, const nacre_run_options *options)
 {
     nacre_run_options adjusted = *options, *o = &adjusted;
-    struct setting setting;
-    struct err later; /* why it cannot be opened is told when it is needed */
-    /* Namespaces take about as long to make as the verdict. */
-    if (sandbox_open(r->engine->launcher, o->stdin_fd >= 0, &r->sandbox, &later) < 0)
-        r->sandbox = (struct sandbox)SANDBOX_NONE;
+    struct setting setting = {0};
+    if (!r->engine->pool.size)
+        open_early(r);
     bool runs = decide_text(r, o, &setting);
-    if (!runs) {
+    /* Without a policy there was no decision. */
+    bool recorded = setting.decider.policy && begin_recording(r, o, &setting);
+    if (!runs || !recorded) {
         sandbox_release(&r->sandbox);
+        if (recorded)
+            finish_recording(r, o, &setting);
         return;
     }
     r->working_dir = setting.workspace.cwd;
@@ -136,11 +211,11 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
         result_warn(
             r, "the workspace '%s' holds your home directory: all of it can be read and changed",
             setting.workspace.root);
-    if (contain_text(r, o, &setting) < 0) {
-        r->status = NACRE_STATUS_ERROR;
-        r->exit_code = 125;
-    }
+    if (contain_text(r, o, &setting) < 0)
+        fail(r);
     sandbox_release(&r->sandbox); /* if it never came to its use */
+    finish_recording(r, o, &setting);
+    hashing_end(r);
 }
 
 int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *options,
@@ -155,27 +230,13 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
         return e.code;
     }
 
-    nacre_result *r = alloc_resize(&n->allocator, NULL, sizeof(*r));
+    nacre_result *r = result_new(n);
     if (!r) {
         err_set(&e, -ENOMEM, "out of memory");
         tell(error, &e);
         return e.code;
     }
-    *r = (nacre_result){
-        .engine = n,
-        .status = NACRE_STATUS_ERROR,
-        .exit_code = 125,
-        .sandbox = SANDBOX_NONE,
-        .transaction = TRANSACTION_NONE,
-        .hashing = {.root = -1},
-    };
-    r->conflicts.arena = &r->arena;
-    arena_init(&r->arena, &n->allocator, RESULT_BYTES_MAX);
-    arena_init(&r->judgement, &n->allocator, JUDGEMENT_BYTES_MAX);
-    for (int i = 0; i < RUN_STREAMS; i++) {
-        capture_init(&r->captures[i], &n->allocator, CAPTURE_HEAD, 0);
-        r->captured[i].text = "";
-    }
+    r->traced = options->trace;
     /* A text that is too long is refused below; its head is enough to know it by. */
     r->text_len = len;
     r->text = arena_copy(&r->arena, text, len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : len);
@@ -187,7 +248,9 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
         return failure;
     }
     clock_format_rfc3339(clock_utc_ms(), r->timestamp);
+    pool_enter(&n->pool);
     run_text(r, options);
+    pool_leave(&n->pool);
     *ret = r;
     return 0;
 }

@@ -14,11 +14,20 @@
 #include "base/uuid.h"
 #include "changes/transaction.h"
 #include "engine/box.h"
+#include "engine/files.h"
+#include "engine/phases.h"
+#include "engine/policy_cache.h"
+#include "engine/pool.h"
+#include "engine/programs.h"
+#include "engine/transcript.h"
 #include "facts/facts.h"
+#include "history/entry.h"
+#include "ledger/ledger.h"
 #include "nacre.h"
 #include "plan/plan.h"
 #include "policy/verdict.h"
 #include "run/run.h"
+#include "session/session.h"
 
 struct nacre {
     struct allocator allocator;
@@ -28,6 +37,11 @@ struct nacre {
     struct plan_host host; /* looked at when first needed, and constant then */
     bool host_is_known;
     struct keeper keeper; /* of the workspace in memory, from its first use on */
+    struct policy_cache policies;
+    struct files_memory files;
+    int untidy;                    /* a store in which something is left to be done; -1: none */
+    struct pool pool;              /* sandboxes that are built ahead */
+    struct opened_ledger *ledgers; /* one for each state directory that was used */
 };
 
 /* What a text was read as. Everything behind this judges and runs the reading, never the text. */
@@ -51,6 +65,7 @@ struct setting {
     const char *state_dir; /* where changes are kept; NULL: in the workspace */
     struct box box;
     struct decider decider;
+    struct cached_policy *cached; /* to be let go of; NULL: the policy is in the arena */
 };
 
 enum { WARNINGS_MAX = 32 };
@@ -63,27 +78,50 @@ struct nacre_result {
     int exit_code;
     char correlation_id[UUID_TEXT + 1];
     char timestamp[CLOCK_RFC3339 + 1];
+    struct phases phases;
+    bool traced;           /* the caller wants to see them */
+    const char *told_json; /* of a run that another process has made; NULL: it is our own */
+    size_t told_json_len;
     const char *text;
     size_t text_len;
     struct reading reading;
+    struct cached_policy *cached; /* by which it was judged; NULL */
     struct verdict verdict;
     bool judged;             /* there is a verdict */
     const char *working_dir; /* NULL until it is known */
     const char *rule;        /* that decided; NULL */
     struct sandbox sandbox;  /* opened before the verdict, to be used once */
+    bool warm;               /* it was built ahead, and waits for its plan */
+    bool plain;              /* and its text is a plain command, which takes bash's place */
+    bool no_pool;            /* one that was did not do */
+    struct sandbox ended;    /* after its use, until its guard is collected */
     bool ran;                /* the sandbox was started: the fields below mean something */
     struct capture captures[RUN_STREAMS];
     struct captured captured[RUN_STREAMS];
+    /* Given all that is captured, as it comes; NULL: none. */
+    int (*tee)(void *user, enum run_stream stream, const char *bytes, size_t len);
+    void *tee_user;
+    bool start_told; /* on_start was called */
     uint64_t duration_ms;
     struct wire_usage usage;
+    struct programs programs;       /* that were started */
     const char *strength;           /* full, landlock */
     struct transaction transaction; /* while it runs */
     struct change_set changes;      /* what it did */
     bool changes_known;             /* there was a layer, and it was looked at */
+    bool committed;                 /* they are real */
+    const char *commit_point;       /* when they become so; NULL: there is nothing that could */
     bool no_layer;                  /* an overlay was tried, and is not to be had */
     bool reversible;
     const char *reversible_reason; /* where it is not */
+    bool writes_outside;           /* though the workspace is in memory */
     struct conflicts conflicts;
+    struct leaks_index { /* of git, for the root that was looked at last */
+        bool known;
+        uint32_t root;
+        const char **names; /* sorted */
+        size_t count;
+    } leaks_index;
     struct hashing {
         pthread_t thread;
         bool started;
@@ -93,6 +131,30 @@ struct nacre_result {
         int failure;
         struct err err;
     } hashing;
+    struct remembered {
+        struct session session; /* held as long as the run lasts */
+        const char *text;       /* what the session left, and the text behind it; NULL: none */
+        size_t len, before;     /* of it all, and of what the session left */
+        struct buf came;        /* from inside */
+    } remembered;
+    struct recording {
+        struct ledger *ledger; /* NULL: nothing is recorded */
+        const char *state;     /* directory of it all */
+        const char *objects;   /* directory of what is too large for an entry */
+        int running;           /* held as long as the run is under way; -1 */
+        struct redactor *redactor;
+        struct transcript transcript;
+        bool sees_secrets; /* the caller gets the output as it is */
+        bool transcribes;  /* what is printed is redacted, for the record or for the caller */
+        bool intended, durable, placed;
+        uint64_t intent;
+        struct ledger_place place;
+        uint64_t redactions;
+        bool network;
+        const char *confirmed_by;         /* NULL: nobody was asked */
+        struct redactor *output_redactor; /* knows the values of the workspace's files, too */
+        const char *not_sent;             /* why a checkpoint was not sent on; empty: it was */
+    } recording;
     char fs_hash_before[SHA256_HEX + 1], fs_hash_after[SHA256_HEX + 1]; /* empty: not known */
     struct {
         const char *name; /* cpu, memory, disk, timeout; NULL: none was passed */
@@ -118,21 +180,42 @@ int engine_read(struct arena *arena, const char *text, size_t len, struct readin
 int engine_read_tree(struct arena *arena, const struct shell_tree *tree, struct reading *ret,
                      struct err *e);
 
-/* setting.c: workspace, policy and surroundings for these options. All of it is in the arena. */
-int engine_open_setting(struct arena *arena, const nacre_run_options *o, struct setting *ret,
-                        struct err *e);
+/* setting.c: the caller's home as it says it; the same without links in it; where changes are kept.
+ * Each may be NULL. */
+const char *engine_home(const nacre_run_options *o);
+const char *engine_canonical_home(struct arena *arena, const char *home);
+const char *engine_state_dir(struct arena *arena, const nacre_run_options *o, const char *home);
 
-/* The last part of it: a policy made ready to judge. `home` is canonical or NULL. */
-int engine_decider(struct arena *arena, const struct policy *policy,
+/* setting.c: workspace, policy and surroundings for these options. All of it is in the arena, but
+ * for a policy of the cache, if there is one (NULL: none). */
+int engine_open_setting(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
+                        struct setting *ret, struct err *e);
+
+/* The last part of it: a policy made ready to judge; `judge` is its own, if there is one yet.
+ * `home` is canonical or NULL. */
+int engine_decider(struct arena *arena, const struct policy *policy, const struct judge *judge,
                    const struct workspace *workspace, const char *home, const struct box *box,
                    struct decider *ret, struct err *e);
 
-/* decide.c: the verdict on a text; `ret_tree` is NULL for one that cannot be read. 0 or -ENOMEM. */
+/* decide.c: the verdict on a text; `ret_tree` is NULL for one that cannot be read, `phases` may be
+ * NULL. 0 or -ENOMEM. */
 int engine_decide(const struct decider *d, struct arena *arena, const char *text, size_t len,
-                  struct verdict *ret, const struct shell_tree **ret_tree, struct err *e);
+                  struct phases *phases, struct verdict *ret, const struct shell_tree **ret_tree,
+                  struct err *e);
 /* Reads and judges the result's text, and lowers the options to what the policy allows. False:
  * the run is over, and the result says why. */
 bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting);
+
+/* warm.c: a sandbox of the pool for this request, if there is one that fits; then `ret` is its
+ * plan. */
+bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_request *request,
+               const nacre_run_options *o, struct plan *ret);
+
+/* contain.c: this process's umask, without the race of setting it. */
+unsigned engine_umask(void);
+
+/* contain.c: a mount of the workspace in memory, for a sandbox that is built ahead. */
+int engine_held_mount(void *handle);
 
 /* contain.c: everything of a run up to its plan; `text` is the canonical one, `notes` may be NULL.
  */
@@ -151,16 +234,77 @@ int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_r
 /* The same for a plan that is only shown: nothing is made, and the run has no id yet. */
 int reversal_show(struct arena *arena, const struct setting *setting, struct plan_request *request,
                   struct err *e);
+/* Stores, ledger and key are in nobody's reach, whatever is shown. */
+int reversal_hide_state(struct arena *arena, const struct setting *setting,
+                        struct plan_request *request, struct err *e);
 void reversal_end(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
 /* What must not come of it: taken out of the layers, with a warning. */
 void reversal_forbid(nacre_result *r, const char *const *paths, size_t count);
-void reversal_give_up(nacre_result *r); /* nothing of it ran */
+void reversal_give_up(nacre_result *r); /* nothing of it ran, or is to be real */
+/* Takes back what reversal_end made real. 1: it is; 0: nothing was. */
+int reversal_take_back(nacre_result *r, const struct setting *setting, struct err *e);
+/* Does what earlier runs left to be done; with a pool, its thread does, when nobody runs. */
+void reversal_tidy(const nacre_result *r);
+void reversal_tidy_now(void *handle);
 
-/* hashing.c: begins with the run; `before` waits, `after` takes the committed changes in. */
+/*
+ * secrets.c: a redactor that knows the values of the environment and of well-known files in the
+ * home; with a workspace, of its files, too, which the inside may have written.
+ */
+int secrets_redactor(struct arena *arena, const char *const *environment, const char *home,
+                     const char *workspace, const char *replacement, struct redactor **ret,
+                     struct err *e);
+
+/* leaks.c: the rule by which a changed file holds a new secret and git tracks it; NULL. */
+const char *leaks_find(nacre_result *r, const struct change *c, uint64_t *looked_at);
+
+/*
+ * recording.c: every decision and every run, in the ledger. `begin` is for all of them and cannot
+ * be passed over: where nothing can be recorded, nothing runs, but for a state directory that is
+ * not there, which is a warning.
+ */
+int recording_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+/* What is about to be done. */
+int recording_intend(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+/* Before each start. What cannot be undone waits until the intent is durable. */
+int recording_start(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+/* While it runs, and again before anything becomes real: the intent is durable. */
+int recording_sync(nacre_result *r);
+/* A piece of output; none at a stream's end. */
+int recording_read(nacre_result *r, enum run_stream stream, const char *bytes, size_t len);
+/* Where the caller is not to see secrets: none is left in the list of programs. */
+int recording_redact_programs(nacre_result *r);
+/* At the end of all, before the result is given away. */
+int recording_finish(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+/* While it runs: drops what is too old or too much. */
+void recording_tidy(nacre_result *r, const struct policy *policy);
+void recording_release(nacre_result *r);
+/* Something that was done about a run later. */
+int recording_note(struct nacre *n, const char *state_dir, enum entry_kind kind, const char *id,
+                   const char *detail, struct err *e);
+/* Closes the ledgers of a handle. */
+void recording_close(struct nacre *n);
+
+/*
+ * hashing.c: begins with the run; `before` waits, and where others may have used the workspace
+ * looks again; `after` takes the committed changes in.
+ */
 void hashing_begin(nacre_result *r, const struct setting *setting);
-void hashing_before(nacre_result *r);
+void hashing_before(nacre_result *r, bool shared);
 void hashing_after(nacre_result *r);
 void hashing_end(nacre_result *r);
+
+/*
+ * remember.c: a run within a session. `begin` gives the result the text that is judged and run, and
+ * the options the directory; `end` keeps what was left.
+ */
+int remember_begin(nacre_result *r, nacre_run_options *o, struct setting *setting);
+void remember_place(nacre_result *r); /* spans of the verdict are those of the text as given */
+void remember_end(nacre_result *r, const struct plan *plan);
+void remember_release(nacre_result *r);
+/* What a session left, and a text behind it. */
+int remember_text(struct arena *arena, const struct session_state *state, const char *text,
+                  size_t len, const char **ret, size_t *ret_len);
 
 /* changes_json.c */
 void changes_write_json(const struct change_set *set, struct json *j);
@@ -175,7 +319,8 @@ const char *changes_show_path(const struct change_set *set, uint32_t root, const
 int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **ret, struct err *e);
 void scratch_remove(const char *path);
 
-/* result.c */
+/* result.c: NULL: out of memory. */
+nacre_result *result_new(struct nacre *n);
 __attribute__((format(printf, 2, 3))) void result_warn(nacre_result *r, const char *format, ...);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * The fs_hash of the workspace before and after a run; see engine.h. What is real does not change
- * while a run lasts, so the walk that finds edits from outside is made meanwhile, by a thread.
+ * while a run lasts, so the walk that finds edits from outside is made meanwhile, by a thread. The
+ * cache is written by one, too, while the run is recorded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,8 +46,15 @@ void hashing_begin(nacre_result *r, const struct setting *setting)
     h->started = pthread_create(&h->thread, NULL, walk, h) == 0;
 }
 
-/* Waits for the walk. */
-static void finish_walk(nacre_result *r)
+static void *save(void *user)
+{
+    struct hashing *h = user;
+    fs_hash_save(h->hash, NULL);
+    return NULL;
+}
+
+/* Waits for the thread. */
+static void finish_thread(nacre_result *r)
 {
     struct hashing *h = &r->hashing;
     if (h->started)
@@ -54,14 +62,34 @@ static void finish_walk(nacre_result *r)
     h->started = false;
 }
 
-void hashing_before(nacre_result *r)
+/* What others did meanwhile is not this run's doing, and part of the hash behind it. */
+static void look_again(nacre_result *r)
+{
+    struct hashing *h = &r->hashing;
+    static const char *const everything[] = {""};
+    static const size_t length[] = {0};
+    struct err e;
+    if (fs_hash_update(h->hash, everything, length, 1, &e) < 0) {
+        r->fs_hash_after[0] = '\0';
+        result_warn(r, "the workspace could not be looked at again: %s", e.message);
+        return;
+    }
+    fs_hash_root(h->hash, r->fs_hash_after);
+    if (strcmp(r->fs_hash_before, r->fs_hash_after) != 0)
+        result_warn(r, "the workspace was changed by others while this ran: what the command saw "
+                       "of it may be older");
+}
+
+void hashing_before(nacre_result *r, bool shared)
 {
     struct hashing *h = &r->hashing;
     bool began = h->started;
-    finish_walk(r);
+    finish_thread(r);
     if (h->hash) {
         fs_hash_root(h->hash, r->fs_hash_before);
         memcpy(r->fs_hash_after, r->fs_hash_before, sizeof(r->fs_hash_after));
+        if (shared)
+            look_again(r);
     } else if (began) {
         result_warn(r, "the workspace has no fs_hash: %s", h->err.message);
     }
@@ -96,13 +124,16 @@ void hashing_after(nacre_result *r)
         return;
     }
     fs_hash_root(h->hash, r->fs_hash_after);
-    if (h->cache)
-        fs_hash_save(h->hash, NULL);
+    if (!h->cache)
+        return;
+    h->started = pthread_create(&h->thread, NULL, save, h) == 0;
+    if (!h->started)
+        save(h);
 }
 
 void hashing_end(nacre_result *r)
 {
-    finish_walk(r);
+    finish_thread(r);
     if (r->hashing.hash)
         fs_hash_close(r->hashing.hash);
     r->hashing.hash = NULL;

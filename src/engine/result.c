@@ -117,6 +117,8 @@ int nacre_result_write_json(const nacre_result *r,
     static const char *const err[] = {"stderr", "stderr_bytes", "stderr_truncated",
                                       "stderr_omitted"};
     struct json json, *j = &json;
+    if (r->told_json)
+        return write(user, r->told_json, r->told_json_len);
     json_init(j, write, user);
     json_object_begin(j);
     json_key(j, "correlation_id");
@@ -151,9 +153,14 @@ int nacre_result_write_json(const nacre_result *r,
         json_object_end(j);
         json_key(j, "strength");
         json_text(j, r->strength);
+        programs_write_json(&r->programs, j);
         if (r->changes_known) {
             json_key(j, "changes");
             changes_write_json(&r->changes, j);
+        }
+        if (r->commit_point) {
+            json_key(j, "commit_point");
+            json_text(j, r->commit_point);
         }
         static const char *const hashes[] = {"fs_hash_before", "fs_hash_after"};
         const char *const values[] = {r->fs_hash_before, r->fs_hash_after};
@@ -193,6 +200,19 @@ int nacre_result_write_json(const nacre_result *r,
         json_key(j, "verdict");
         verdict_write_json(&r->verdict, j);
     }
+    if (r->recording.placed) {
+        char hash[SHA256_HEX + 1];
+        sha256_hex(r->recording.place.leaf, hash);
+        json_key(j, "ledger");
+        json_object_begin(j);
+        json_key(j, "index");
+        json_unsigned(j, r->recording.place.index);
+        json_key(j, "hash");
+        json_text(j, hash);
+        json_object_end(j);
+    }
+    json_key(j, "redactions");
+    json_unsigned(j, r->recording.redactions);
     if (r->error.code < 0) {
         json_key(j, "error");
         json_text(j, r->error.message);
@@ -202,16 +222,64 @@ int nacre_result_write_json(const nacre_result *r,
     for (size_t i = 0; i < r->warning_count; i++)
         json_text(j, r->warnings[i]);
     json_array_end(j);
+    if (r->traced) {
+        json_key(j, "trace");
+        phases_write_json(&r->phases, j);
+    }
     json_key(j, "timestamp");
     json_text(j, r->timestamp);
     json_object_end(j);
     return json_finish(j);
 }
 
+int nacre_result_write_trace(const nacre_result *r,
+                             int (*write)(void *user, const char *bytes, size_t len), void *user)
+{
+    struct json j;
+    json_init(&j, write, user);
+    phases_write_events(&r->phases, &j);
+    return json_finish(&j);
+}
+
+enum { RESULT_BYTES_MAX = 1 << 30, JUDGEMENT_BYTES_MAX = 1 << 30 };
+
+nacre_result *result_new(struct nacre *n)
+{
+    nacre_result *r = alloc_resize(&n->allocator, NULL, sizeof(*r));
+    if (!r)
+        return NULL;
+    *r = (nacre_result){
+        .engine = n,
+        .status = NACRE_STATUS_ERROR,
+        .exit_code = 125,
+        .sandbox = SANDBOX_NONE,
+        .ended = SANDBOX_NONE,
+        .transaction = TRANSACTION_NONE,
+        .hashing = {.root = -1},
+        .recording = {.running = -1},
+        .programs = {.socket = -1},
+        .remembered = {.session = SESSION_NONE},
+    };
+    buf_init(&r->remembered.came, &n->allocator, SESSION_BYTES_MAX);
+    r->conflicts.arena = &r->arena;
+    arena_init(&r->arena, &n->allocator, RESULT_BYTES_MAX);
+    arena_init(&r->judgement, &n->allocator, JUDGEMENT_BYTES_MAX);
+    for (int i = 0; i < RUN_STREAMS; i++) {
+        capture_init(&r->captures[i], &n->allocator, CAPTURE_HEAD, 0);
+        r->captured[i].text = "";
+    }
+    return r;
+}
+
 void nacre_result_free(nacre_result *r)
 {
     if (!r)
         return;
+    recording_release(r);
+    if (r->cached)
+        policy_cache_release(&r->engine->policies, r->cached);
+    programs_release(&r->programs);
+    remember_release(r);
     for (int i = 0; i < RUN_STREAMS; i++)
         capture_release(&r->captures[i]);
     arena_release(&r->arena);

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "changes/beneath.h"
 #include "engine/engine.h"
-#include "engine/git_config.h"
+#include "engine/git_effects.h"
 #include "policy/effects.h"
 
 /* --- before the run -------------------------------------------------------------------------- */
@@ -31,6 +31,7 @@ static int without(nacre_result *r, const struct policy *policy, const char *why
                    why);
 }
 
+/* Whether the inside would see it: in the workspace, or in what is listed. */
 static bool is_shown(const struct plan_request *request, const char *path)
 {
     bool shown = path_is_below(path, request->workspace.path);
@@ -42,10 +43,35 @@ static bool is_shown(const struct plan_request *request, const char *path)
 }
 
 /* As the places of a request are: a home may be reached by a link. NULL: it is not there. */
-static const char *canonical(nacre_result *r, const char *path)
+static const char *canonical(struct arena *arena, const char *path)
 {
     char real[PATH_MAX];
-    return path && realpath(path, real) ? arena_copy(&r->arena, real, strlen(real)) : NULL;
+    return path && realpath(path, real) ? arena_copy(arena, real, strlen(real)) : NULL;
+}
+
+int reversal_hide_state(struct arena *arena, const struct setting *setting,
+                        struct plan_request *request, struct err *e)
+{
+    const char *state = canonical(arena, setting->state_dir);
+    bool shown = state && is_shown(request, state);
+    for (const char *const *system = plan_system_paths; state && *system; system++)
+        shown |= path_is_below(state, *system);
+    if (!shown)
+        return arena->failed ? err_set(e, -ENOMEM, "out of memory") : 0;
+    if (request->strength != PLAN_FULL)
+        return err_set(
+            e, -EPERM,
+            "the state directory '%s', with the ledger and its key, would be in reach, and in "
+            "landlock strength it cannot be hidden: choose another workspace",
+            state);
+    const char **hide = arena_alloc_array(arena, request->hide.count + 1, sizeof(*hide));
+    if (!hide)
+        return err_set(e, -ENOMEM, "out of memory");
+    if (request->hide.count)
+        memcpy(hide, request->hide.items, request->hide.count * sizeof(*hide));
+    hide[request->hide.count] = state;
+    request->hide = (struct plan_texts){hide, request->hide.count + 1};
+    return 0;
 }
 
 /* The store lies where nobody inside is to see it. */
@@ -53,19 +79,16 @@ static int hide_store(nacre_result *r, struct plan_request *request)
 {
     const struct change_set *set = &r->transaction.journal.set;
     const char **hide =
-        arena_alloc_array(&r->arena, request->hide.count + set->root_count + 2, sizeof(*hide));
+        arena_alloc_array(&r->arena, request->hide.count + set->root_count + 1, sizeof(*hide));
     size_t count = request->hide.count;
-    /* With it the stores of other workspaces, and the links by which runs are found. */
-    const char *state = canonical(r, r->transaction.store.state);
+    const char *state = canonical(&r->arena, r->transaction.store.state);
     if (!hide)
         return -ENOMEM;
     if (count)
         memcpy(hide, request->hide.items, count * sizeof(*hide));
-    if (state && is_shown(request, state))
-        hide[count++] = state;
     for (size_t i = 0; i < set->root_count; i++) {
         const char *place = store_of_layer(&r->arena, set->roots[i].layer);
-        const char *store = place ? canonical(r, place) : NULL;
+        const char *store = place ? canonical(&r->arena, place) : NULL;
         if (store && !(state && path_is_below(store, state)) && is_shown(request, store))
             hide[count++] = store;
     }
@@ -140,7 +163,11 @@ int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_r
     if (w->in_memory) {
         r->reversible = false;
         r->reversible_reason = "the workspace is in memory";
-        return 0;
+        r->writes_outside = request->write.count > 0;
+        return r->writes_outside
+                   ? without(r, policy, "with a workspace in memory, listed paths have no layer",
+                             false)
+                   : 0;
     }
     struct transaction_root roots[TRANSACTION_ROOTS_MAX];
     size_t count = 0;
@@ -186,6 +213,32 @@ int reversal_show(struct arena *arena, const struct setting *setting, struct pla
     return request->workspace.layer ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
+void reversal_tidy(const nacre_result *r)
+{
+    struct nacre *n = r->engine;
+    if (r->transaction.dir < 0)
+        return;
+    if (!n->pool.runs) {
+        store_tidy(&r->transaction.store);
+        return;
+    }
+    /* One store at a time: a workspace that is used less often is tidied when its turn comes. */
+    pthread_mutex_lock(&n->lock);
+    fd_close(&n->untidy);
+    n->untidy = fcntl(r->transaction.store.dir, F_DUPFD_CLOEXEC, 0);
+    pthread_mutex_unlock(&n->lock);
+}
+
+void reversal_tidy_now(void *handle)
+{
+    struct nacre *n = handle;
+    pthread_mutex_lock(&n->lock);
+    FD_CLEANUP int dir = fd_steal(&n->untidy);
+    pthread_mutex_unlock(&n->lock);
+    if (dir >= 0)
+        store_tidy(&(struct store){.dir = dir});
+}
+
 void reversal_give_up(nacre_result *r)
 {
     if (r->transaction.dir < 0)
@@ -217,40 +270,22 @@ static const char *read_target(nacre_result *r, const struct change *c)
     return n <= 0 ? "" : arena_copy(&r->arena, target, (size_t)n);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
-}
-
-/* A repository that was just made: samples of hooks, and settings that name no program. */
-static bool is_harmless(nacre_result *r, const struct change *c)
-{
-    if (c->kind == CHANGE_CREATED &&
-        ((strstr(c->path, ".git/hooks/") && ends_with(c->path, ".sample")) ||
-         (ends_with(c->path, ".git/hooks") && S_ISDIR(c->after.mode))))
-        return true;
-    if (c->kind != CHANGE_CREATED || !ends_with(c->path, ".git/config"))
-        return false;
-    const struct change_set *set = &r->changes;
-    const char *slot = change_slot(set, c, &r->arena);
-    FD_CLEANUP int layer =
-        open(set->roots[c->root].layer, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    FD_CLEANUP int fd = !slot || layer < 0 ? -1 : beneath_open_file(layer, slot);
-    return fd >= 0 && git_config_is_plain(&r->arena, fd);
-}
-
 /* The verdict on what it did. False: it is not to be real. */
 static bool judge_effects(nacre_result *r, const struct setting *setting)
 {
     const struct change_set *set = &r->changes;
     struct policy_effect *effects =
         arena_alloc_array(&r->arena, set->change_count + 1, sizeof(*effects));
+    struct git_effects git = {.arena = &r->arena, .set = set};
     size_t count = 0;
+    uint64_t looked_at = 0;
     for (size_t i = 0; effects && i < set->change_count; i++) {
         const struct change *c = &set->changes[i];
         if (c->kind == CHANGE_KEPT || c->to)
             continue;
+        const char *inside;
+        bool harmless;
+        git_effects_look(&git, c, &inside, &harmless);
         effects[count++] = (struct policy_effect){
             .kind = c->kind == CHANGE_DELETED   ? EFFECT_DELETED
                     : c->kind == CHANGE_CREATED ? EFFECT_CREATED
@@ -260,7 +295,9 @@ static bool judge_effects(nacre_result *r, const struct setting *setting)
             .bytes = c->kind == CHANGE_CREATED || c->kind == CHANGE_MODIFIED ? c->after.size : 0,
             .target = read_target(r, c),
             .is_directory = S_ISDIR(c->kind == CHANGE_DELETED ? c->before.mode : c->after.mode),
-            .harmless = is_harmless(r, c),
+            .harmless = harmless,
+            .in_repository = inside,
+            .secret = leaks_find(r, c, &looked_at),
         };
     }
     struct policy_effect_verdict verdict;
@@ -332,10 +369,24 @@ static void hold(nacre_result *r)
     }
 }
 
+int reversal_take_back(nacre_result *r, const struct setting *setting, struct err *e)
+{
+    if (!r->committed || !setting->state_dir)
+        return 0;
+    struct transaction t = TRANSACTION_NONE;
+    struct conflicts conflicts = {.arena = &r->arena};
+    int failure = transaction_open(&r->arena, setting->state_dir, r->correlation_id, &t, e);
+    if (failure == 0)
+        failure = transaction_undo(&t, &conflicts, e);
+    transaction_close(&t);
+    r->committed = failure < 0;
+    return failure < 0 ? failure : 1;
+}
+
 void reversal_end(nacre_result *r, const nacre_run_options *o, const struct setting *setting)
 {
     struct transaction *t = &r->transaction;
-    hashing_before(r);
+    hashing_before(r, o->shared);
     if (t->dir < 0)
         return;
     int failure = transaction_scan(t, &r->conflicts, &r->error);
@@ -350,7 +401,9 @@ void reversal_end(nacre_result *r, const nacre_run_options *o, const struct sett
     }
     r->changes_known = true;
     if (!r->changes.step_count && !r->conflicts.count) {
-        reversal_give_up(r);
+        struct err ignored;
+        transaction_end_unused(t, &ignored);
+        transaction_close(t);
         return;
     }
     bool allowed = o->unjudged || judge_effects(r, setting);
@@ -366,16 +419,24 @@ void reversal_end(nacre_result *r, const nacre_run_options *o, const struct sett
                         r->correlation_id, r->correlation_id);
         hold(r);
     } else {
+        phases_enter(&r->phases, PHASE_COMMIT);
         failure = transaction_commit(t, &r->conflicts, &r->error);
         if (failure == -EBUSY) {
             r->status = NACRE_STATUS_NEEDS_CONFIRMATION;
             err_context(&r->error, failure, "the changes are held");
         } else if (failure < 0) {
+            if (t->journal.state == JOURNAL_APPLYING) {
+                r->committed = true;
+                err_context(&r->error, failure,
+                            "the changes are real, but the disk failed while that was written down "
+                            "(the next use of nacre here looks at it again)");
+            }
             if (t->journal.state == JOURNAL_HELD)
                 err_context(&r->error, failure,
                             "the changes are held, and nothing of them is real");
             fail(r);
         } else {
+            r->committed = true;
             hashing_after(r);
         }
         for (size_t i = r->changes.notes.count; i < t->journal.set.notes.count; i++)

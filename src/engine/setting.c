@@ -33,7 +33,7 @@ static int fill_variables(struct arena *arena, const struct box *box, struct fac
 }
 
 /* The home directory without links in it, as paths are compared with it. */
-static const char *canonical_home(struct arena *arena, const char *home)
+const char *engine_canonical_home(struct arena *arena, const char *home)
 {
     if (!home || home[0] != '/')
         return NULL;
@@ -44,7 +44,7 @@ static const char *canonical_home(struct arena *arena, const char *home)
 }
 
 /* Where changes are kept: as the caller says, else where the environment has it. */
-static const char *state_of(struct arena *arena, const nacre_run_options *o, const char *home)
+const char *engine_state_dir(struct arena *arena, const nacre_run_options *o, const char *home)
 {
     const char *state = o->environment ? box_variable(o->environment, "XDG_STATE_HOME")
                                        : secure_getenv("XDG_STATE_HOME");
@@ -52,13 +52,14 @@ static const char *state_of(struct arena *arena, const nacre_run_options *o, con
                         : store_state_dir(arena, state, home);
 }
 
-static const char *home_of(const nacre_run_options *o)
+const char *engine_home(const nacre_run_options *o)
 {
     return o->environment ? box_variable(o->environment, "HOME") : secure_getenv("HOME");
 }
 
-static int open_policy(struct arena *arena, const nacre_run_options *o, const struct workspace *w,
-                       const struct policy **ret, struct err *e)
+static int open_policy(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
+                       const struct workspace *w, const char *home, struct setting *ret,
+                       const struct policy **ret_policy, struct err *e)
 {
     const struct policy_request request = {
         .profile = o->profile,
@@ -73,7 +74,12 @@ static int open_policy(struct arena *arena, const nacre_run_options *o, const st
         .write_paths = o->write_paths,
         .limits = o->limits,
     };
-    return policy_load(arena, &request, ret, e);
+    if (!cache)
+        return policy_load(arena, &request, ret_policy, e);
+    int r = policy_cache_get(cache, &request, home, w->root, &ret->cached, e);
+    if (r == 0)
+        *ret_policy = ret->cached->policy;
+    return r;
 }
 
 /* In a workspace in memory there is nothing yet that could be looked at. */
@@ -83,12 +89,12 @@ static const char *no_real_path(void *user, struct arena *arena, const char *pat
     return inside ? NULL : facts_real_path(user, arena, path);
 }
 
-int engine_decider(struct arena *arena, const struct policy *policy,
+int engine_decider(struct arena *arena, const struct policy *policy, const struct judge *judge,
                    const struct workspace *workspace, const char *home, const struct box *box,
                    struct decider *ret, struct err *e)
 {
-    struct decider d = {.policy = policy};
-    int r = judge_new(arena, policy, home, workspace->root, &d.judge, e);
+    struct decider d = {.policy = policy, .judge = judge};
+    int r = judge ? 0 : judge_new(arena, policy, home, workspace->root, &d.judge, e);
     if (r < 0)
         return r;
     d.host = (struct facts_host){
@@ -106,23 +112,26 @@ int engine_decider(struct arena *arena, const struct policy *policy,
     return 0;
 }
 
-int engine_open_setting(struct arena *arena, const nacre_run_options *o, struct setting *ret,
-                        struct err *e)
+int engine_open_setting(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
+                        struct setting *ret, struct err *e)
 {
     struct setting s = {0};
     const struct policy *policy = NULL;
-    const char *home = home_of(o);
+    const char *home = engine_home(o);
     int r = workspace_resolve(arena, o->workspace, o->cwd, home, &s.workspace, e);
+    s.home = engine_canonical_home(arena, home);
     if (r == 0)
-        r = open_policy(arena, o, &s.workspace, &policy, e);
+        r = open_policy(arena, cache, o, &s.workspace, s.home, &s, &policy, e);
     if (r < 0 || !policy)
         return r < 0 ? r : -EINVAL;
-    s.home = canonical_home(arena, home);
-    s.state_dir = state_of(arena, o, s.home);
+    s.state_dir = engine_state_dir(arena, o, s.home);
     r = box_look(arena, policy, &s.workspace, s.home, o->environment, &s.box, e);
     if (r == 0)
-        r = engine_decider(arena, policy, &s.workspace, s.home, &s.box, &s.decider, e);
+        r = engine_decider(arena, policy, s.cached ? s.cached->judge : NULL, &s.workspace, s.home,
+                           &s.box, &s.decider, e);
     if (r == 0)
         *ret = s;
+    else if (s.cached)
+        policy_cache_release(cache, s.cached);
     return r;
 }

@@ -8,7 +8,7 @@
  *   absolute, and there is a socket   that one, if it lies in a root
  *   absolute, and there is none       its directory was moved, or it was bound in a container that
  *                                     has a root mounted: each end of the name, in each root
- *   relative                          the roots are searched for that file name
+ *   relative, or by way of /proc      the roots are searched for that file name
  *
  * As text, a name with a newline cannot be told from the next line, nor '@' from the NUL of an
  * abstract name: for the first any socket counts, the second is looked for at the top of each root.
@@ -195,7 +195,7 @@ static void place_name(struct finder *f, const char *bytes, size_t len, bool tex
         f->any = true;
     else if (text && name[0] == '@')
         add_in_roots(f, name);
-    else if (name[0] == '/')
+    else if (name[0] == '/' && strncmp(name, "/proc/", 6) != 0)
         place_absolute(f, name);
     else
         push(f->arena, &f->wanted, &f->wanted_count, &f->wanted_room, base ? base + 1 : name);
