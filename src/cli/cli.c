@@ -112,6 +112,21 @@ int cli_print_buf(struct buf *text)
     return r;
 }
 
+int cli_flush(void)
+{
+    return flush();
+}
+
+void cli_append_escaped(struct buf *out, const char *text, size_t max)
+{
+    struct escape state = {.ascii_only = !cli_terminal_is_utf8()};
+    size_t len = strlen(text);
+    escape_append(&state, text, len < max ? len : max, out);
+    escape_finish(&state, out);
+    if (len > max)
+        buf_append_text(out, state.ascii_only ? "..." : "…");
+}
+
 int cli_finish(int status, int broken)
 {
     if (flush() == 0)
@@ -138,7 +153,7 @@ bool cli_colour(void)
 }
 
 /* Beside this program, as in a build directory, or where `make install` puts it. */
-static bool find_launcher(char path[static PATH_MAX])
+bool cli_find_launcher(char *path)
 {
     static const char *const places[] = {"nacre-launch", "../libexec/nacre/nacre-launch"};
     char self[PATH_MAX];
@@ -159,7 +174,7 @@ nacre *cli_open(void)
 {
     char launcher[PATH_MAX];
     nacre_options options = NACRE_OPTIONS_INIT;
-    if (find_launcher(launcher))
+    if (cli_find_launcher(launcher))
         options.launcher = launcher;
     nacre *n = NULL;
     nacre_error error;

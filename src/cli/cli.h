@@ -40,6 +40,10 @@ int cli_print(const char *bytes, size_t len); /* 0 or a negative errno */
 int cli_print_json(void *ignored, const char *bytes, size_t len);
 int cli_print_buf(struct buf *text); /* prints and releases; its failure counts too */
 int cli_finish(int status, int broken);
+int cli_flush(void); /* what was printed so far is seen now */
+
+/* Appends a text as a terminal may be shown it, at most so many bytes of it. */
+void cli_append_escaped(struct buf *out, const char *text, size_t max);
 
 /* By the locale's variables; any other terminal is given ASCII alone, since it may take the bytes
  * of a character for controls. */
@@ -52,7 +56,10 @@ void cli_print_json_error(int exit_code, const char *message);
 /* Whether to use colour on standard output. */
 bool cli_colour(void);
 
-/* The library, with the launcher that belongs to this program. Complains by itself. */
+/* The launcher that belongs to this program, if it lies beside it; `path` has PATH_MAX bytes. */
+bool cli_find_launcher(char *path);
+
+/* The library, with that launcher. Complains by itself. */
 nacre *cli_open(void);
 
 /* The caller's environment in the library's form. */

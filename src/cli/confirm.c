@@ -17,21 +17,50 @@ bool confirm_is_possible(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-static void append_verdict(const struct place_options *place, const struct policy_options *policy,
-                           const struct policy_call_options *call, const char *text, size_t len,
-                           struct buf *out)
-{
+/* What is judged: the text, behind what its session left. */
+struct question {
     struct arena arena;
-    struct setting s;
+    struct setting setting;
+    const char *text;
+    size_t len;
+    bool good;
+};
+
+static void open_question(struct question *q, const struct place_options *place,
+                          const struct policy_options *policy,
+                          const struct policy_call_options *call, const char *session,
+                          const char *text, size_t len)
+{
+    struct session_state state;
+    struct place_options there = *place;
+    struct err e;
+    arena_init(&q->arena, &allocator_libc, JUDGEMENT_MAX);
+    q->text = text;
+    q->len = len;
+    q->good = decide_open(&q->arena, place, policy, call, &q->setting, &e) == 0;
+    if (!q->good || !session)
+        return;
+    q->good = q->setting.state_dir &&
+              session_peek(&q->arena, q->setting.state_dir, q->setting.workspace.root, session,
+                           &state, &e) == 0 &&
+              remember_text(&q->arena, &state, text, len, &q->text, &q->len) == 0;
+    there.cwd = q->good && !place->cwd ? state.cwd : NULL;
+    /* Where it is gone, the run starts at the top, as does the question. */
+    if (there.cwd)
+        decide_open(&q->arena, &there, policy, call, &q->setting, &e);
+}
+
+static void append_verdict(struct question *q, struct buf *out)
+{
     struct verdict verdict;
     const struct shell_tree *tree;
     struct err e;
-    arena_init(&arena, &allocator_libc, JUDGEMENT_MAX);
-    if (decide_open(&arena, place, policy, call, &s, &e) == 0 &&
-        engine_decide(&s.decider, &arena, text, len, &verdict, &tree, &e) == 0 && tree)
-        verdict_show(&verdict, text, len, isatty(STDERR_FILENO) && cli_colour(),
+    if (q->good &&
+        engine_decide(&q->setting.decider, &q->arena, q->text, q->len, NULL, &verdict, &tree, &e) ==
+            0 &&
+        tree)
+        verdict_show(&verdict, q->text, q->len, isatty(STDERR_FILENO) && cli_colour(),
                      !cli_terminal_is_utf8(), out);
-    arena_release(&arena);
 }
 
 static void print_error(struct buf *out)
@@ -41,27 +70,35 @@ static void print_error(struct buf *out)
 }
 
 void confirm_show(const struct place_options *place, const struct policy_options *policy,
-                  const struct policy_call_options *call, const char *text, size_t len)
+                  const struct policy_call_options *call, const char *session, const char *text,
+                  size_t len)
 {
     struct buf out;
+    struct question q;
     buf_init(&out, &allocator_libc, QUESTION_MAX);
-    append_verdict(place, policy, call, text, len, &out);
+    open_question(&q, place, policy, call, session, text, len);
+    append_verdict(&q, &out);
     if (!out.len) /* it cannot be read, and the place says why */
         text_show_refusal(text, len);
+    arena_release(&q.arena);
     print_error(&out);
 }
 
 int confirm_ask(const struct place_options *place, const struct policy_options *policy,
-                const struct policy_call_options *call, const char *text, size_t len)
+                const struct policy_call_options *call, const char *session, const char *text,
+                size_t len)
 {
     struct buf out;
+    struct question q;
     struct escape state = {.ascii_only = !cli_terminal_is_utf8()};
     buf_init(&out, &allocator_libc, QUESTION_MAX);
-    escape_append(&state, text, len, &out);
+    open_question(&q, place, policy, call, session, text, len);
+    escape_append(&state, q.text, q.len, &out);
     escape_finish(&state, &out);
     buf_append_byte(&out, '\n');
     size_t before = out.len;
-    append_verdict(place, policy, call, text, len, &out);
+    append_verdict(&q, &out);
+    arena_release(&q.arena);
     bool shown = out.len > before; /* what cannot be shown whole, with its reasons, is not asked */
     buf_append_text(&out, "Run it? Type yes to run it, anything else not to: ");
     if (out.failed || !shown) {

@@ -7,13 +7,15 @@
 /* Whether somebody is there: standard input and standard error are terminals. */
 bool confirm_is_possible(void);
 
-/* The verdict with its reasons on standard error. */
+/* The verdict with its reasons on standard error; `session` may be NULL. */
 void confirm_show(const struct place_options *place, const struct policy_options *policy,
-                  const struct policy_call_options *call, const char *text, size_t len);
+                  const struct policy_call_options *call, const char *session, const char *text,
+                  size_t len);
 
-/* Shows the whole text, made safe, and the verdict; 1 when the answer is yes, which must be typed
- * out. */
+/* Shows the whole text, with what its session left before it, made safe, and the verdict; 1 when
+ * the answer is yes, which must be typed out. */
 int confirm_ask(const struct place_options *place, const struct policy_options *policy,
-                const struct policy_call_options *call, const char *text, size_t len);
+                const struct policy_call_options *call, const char *session, const char *text,
+                size_t len);
 
 #endif

@@ -27,5 +27,5 @@ int decide_open(struct arena *arena, const struct place_options *place,
 {
     nacre_run_options options = place_run_options(place);
     int r = decide_run_options(arena, policy, call, &options, e);
-    return r < 0 ? r : engine_open_setting(arena, &options, ret, e);
+    return r < 0 ? r : engine_open_setting(arena, NULL, &options, ret, e);
 }

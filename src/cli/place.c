@@ -27,7 +27,7 @@ int place_with_plan(const nacre_run_options *options, const char *text, const ch
     arena_init(&arena, &allocator_libc, ARENA_MAX);
     struct notes notes = {.arena = &arena};
     int status = EXIT_NO;
-    if (engine_open_setting(&arena, options, &setting, &e) < 0) {
+    if (engine_open_setting(&arena, NULL, options, &setting, &e) < 0) {
         cli_complain("%s: %s", command, e.message);
         status = EXIT_WRONG_CALL;
     } else if (engine_plan(n, &arena, text, options, &setting, &plan, &notes, &e) < 0) {

@@ -5,11 +5,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cli/background.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
 #include "cli/decide.h"
+#include "cli/phases_show.h"
 #include "cli/show.h"
 #include "cli/text.h"
+#include "cli/tty.h"
+#include "serve/daemon.h"
 
 enum { OPTIONS_MAX = 1 << 20 };
 
@@ -18,9 +22,10 @@ struct run_command_options {
     struct policy_options policy;
     struct policy_call_options call;
     uint64_t timeout_ms;
-    const char *keep;
-    bool json, stage;
-    const char *format;
+    const char *keep, *session;
+    bool json, stage, deterministic, trace, background, tty;
+    uint64_t input_timeout_ms;
+    const char *format, *trace_file;
 };
 
 static const struct option run_command_options[] = {
@@ -42,6 +47,42 @@ static const struct option run_command_options[] = {
      .kind = OPTION_FLAG,
      .help = "hold what the command changes until `nacre commit`",
      .offset = offsetof(struct run_command_options, stage)},
+    {.name = "background",
+     .letter = 'b',
+     .kind = OPTION_FLAG,
+     .help = "return at once with the run's id; `ps`, `logs`, `input`, `wait` and `kill` go on "
+             "from there",
+     .offset = offsetof(struct run_command_options, background)},
+    {.name = "tty",
+     .kind = OPTION_FLAG,
+     .help = "give the command a terminal of its own, as large as yours, and yours to its keys",
+     .offset = offsetof(struct run_command_options, tty)},
+    {.name = "input-timeout",
+     .kind = OPTION_DURATION,
+     .value_name = "TIME",
+     .help = "end it when it only waits for standard input, on which nothing came so long "
+             "(default: not at all)",
+     .offset = offsetof(struct run_command_options, input_timeout_ms)},
+    {.name = "session",
+     .letter = 's',
+     .kind = OPTION_TEXT,
+     .value_name = "NAME",
+     .help = "go on with the directory, variables, functions and settings that the last run of "
+             "this session left",
+     .offset = offsetof(struct run_command_options, session)},
+    {.name = "deterministic",
+     .kind = OPTION_FLAG,
+     .help = "fix what differs from run to run: time zone, seeds, addresses (see `replay`)",
+     .offset = offsetof(struct run_command_options, deterministic)},
+    {.name = "trace",
+     .kind = OPTION_FLAG,
+     .help = "show how long each phase of the run took",
+     .offset = offsetof(struct run_command_options, trace)},
+    {.name = "trace-file",
+     .kind = OPTION_TEXT,
+     .value_name = "FILE",
+     .help = "the same, to a file in Chrome's trace format",
+     .offset = offsetof(struct run_command_options, trace_file)},
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print the whole result as one line of JSON",
@@ -108,6 +149,7 @@ static bool signal_is_deadly(int number)
 struct live {
     struct show shows[2];
     const struct run_command_options *wanted;
+    struct background *background; /* NULL: it is none */
     const char *text;
     size_t len;
     bool asked;
@@ -116,7 +158,21 @@ struct live {
 static int show_live(void *user, nacre_stream stream, const char *bytes, size_t len)
 {
     struct live *live = user;
+    if (live->background)
+        return background_output(live->background, stream, bytes, len);
+    /* It may be seen to print before it is seen to begin. */
+    if (live->shows[0].draws)
+        tty_begin();
     return show_bytes(&live->shows[stream == NACRE_STDERR], bytes, len, false);
+}
+
+static int tell_start(void *user, const char *id)
+{
+    const struct live *live = user;
+    if (live->background)
+        return background_start(live->background, id);
+    tty_begin();
+    return 0;
 }
 
 static int ask_person(void *user, const char *verdict_json, size_t len)
@@ -125,8 +181,8 @@ static int ask_person(void *user, const char *verdict_json, size_t len)
     (void)verdict_json;
     (void)len;
     live->asked = true;
-    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call, live->text,
-                       live->len);
+    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call,
+                       live->wanted->session, live->text, live->len);
 }
 
 /* What the live view could not have: the tail, and the mark of what lies between. */
@@ -134,6 +190,9 @@ static int show_rest(struct show *s, const nacre_result *r, nacre_stream stream)
 {
     size_t len;
     const char *text = nacre_result_output(r, stream, &len);
+    /* What was drawn between is gone, and the rest would be drawn over what is there. */
+    if (s->draws && s->escape && len > s->bytes)
+        len = s->bytes;
     if (!s->failure)
         show_bytes(s, text + s->bytes, len - s->bytes, true);
     return s->failure == -EINTR ? 0 : s->failure;
@@ -192,30 +251,64 @@ static void show_refusal(const struct run_command_options *wanted, const nacre_r
     cli_complain("%s%s", status == NACRE_STATUS_DENIED && !nacre_result_ran(r) ? "refused: " : "",
                  nacre_result_error(r));
     if ((status == NACRE_STATUS_DENIED || asks) && !nacre_result_ran(r))
-        confirm_show(&wanted->place, &wanted->policy, &wanted->call, text, len);
+        confirm_show(&wanted->place, &wanted->policy, &wanted->call, wanted->session, text, len);
+}
+
+/* A daemon has the walls ready, if there is one; else nothing has happened. */
+static bool run_by_daemon(nacre *n, const char *text, size_t len, const nacre_run_options *o,
+                          nacre_result **ret)
+{
+    enum { PATHS_MAX = 1 << 16 };
+    struct arena arena;
+    struct err e;
+    if (!daemon_can_run(o))
+        return false;
+    arena_init(&arena, &allocator_libc, PATHS_MAX);
+    const char *home = engine_canonical_home(&arena, engine_home(o));
+    nacre_run_options known = *o;
+    known.state_dir = engine_state_dir(&arena, o, home);
+    int fd = known.state_dir ? daemon_connect(known.state_dir, &e) : -1;
+    int r = fd < 0 ? -ENOENT : daemon_run(fd, n, text, len, &known, ret, &e);
+    arena_release(&arena);
+    if (r < 0 && r != -ENOENT) {
+        *ret = result_new(n);
+        if (*ret)
+            (*ret)->error = e;
+    }
+    return r != -ENOENT && *ret;
 }
 
 static int run_text(nacre *n, const char *text, size_t len, const nacre_run_options *options,
-                    const struct run_command_options *wanted, bool json)
+                    const struct run_command_options *wanted, struct background *background,
+                    bool json)
 {
     nacre_run_options with_calls = *options, *o = &with_calls;
-    struct live live = {.wanted = wanted, .text = text, .len = len};
+    struct live live = {.wanted = wanted, .background = background, .text = text, .len = len};
     struct show *shows = live.shows;
     show_init(&shows[0], STDOUT_FILENO, signal_event);
     show_init(&shows[1], STDERR_FILENO, signal_event);
     o->user = &live;
-    if (!json) {
+    if (!json || background)
         o->on_output = show_live;
-        if (confirm_is_possible())
-            o->on_confirm = ask_person;
-    }
+    if (!json && confirm_is_possible())
+        o->on_confirm = ask_person;
+    /* A person's keys are the command's as soon as nobody is asked any more. */
+    if (background || (wanted->tty && !json))
+        o->on_start = tell_start;
+    shows[0].draws = wanted->tty;
     nacre_result *r = NULL;
     nacre_error error;
-    if (nacre_run(n, text, len, o, &r, &error) < 0) {
+    if (!run_by_daemon(n, text, len, o, &r) && nacre_run(n, text, len, o, &r, &error) < 0) {
         cli_complain("run: %s", error.message);
         return EXIT_BROKEN;
     }
+    tty_end();
     int status = signal_seen ? 128 + signal_seen : exit_status(r);
+    if (background && background->started) {
+        /* The ledger has it all, and nobody sees what is printed. */
+        nacre_result_free(r);
+        return status;
+    }
     if (nacre_result_error(r)[0] && live.asked)
         cli_complain("not confirmed, and not run");
     else if (nacre_result_error(r)[0] && !json)
@@ -223,6 +316,10 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
     else if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
+    if (wanted->trace && !json)
+        phases_show(r);
+    if (wanted->trace_file && phases_save(r, wanted->trace_file) < 0)
+        status = EXIT_BROKEN;
     status = json ? finish_json(r, status) : finish_text(r, shows, status);
     nacre_result_free(r);
     return status;
@@ -236,7 +333,10 @@ static int run_run(const void *options, const struct options_parsed *words)
     o.timeout_ms = wanted->timeout_ms;
     o.keep = keep_named(wanted->keep);
     o.stage = wanted->stage;
-    o.without_hash = !json; /* nobody would see it */
+    o.trace = wanted->trace;
+    o.deterministic = wanted->deterministic;
+    o.session = wanted->session;
+    o.input_timeout_ms = wanted->input_timeout_ms;
     /* Asked before the command runs: what it prints would be lost. */
     int closed = cli_finish(0, EXIT_BROKEN);
     if (closed)
@@ -245,6 +345,7 @@ static int run_run(const void *options, const struct options_parsed *words)
     struct err e;
     struct buf text;
     struct arena arena;
+    struct background background;
     bool from_stdin;
     buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     arena_init(&arena, &allocator_libc, OPTIONS_MAX);
@@ -255,16 +356,28 @@ static int run_run(const void *options, const struct options_parsed *words)
         cli_complain("run: %s", e.message);
         if (json)
             cli_print_json_error(status, e.message);
+    } else if (wanted->background && !background_fork(&background, json, &status)) {
+        /* It is under way, or the child has said why not. */
     } else if ((failure = watch_signals()) < 0) {
         cli_complain("run: cannot watch signals: %s", strerror(-failure));
     } else {
         o.cancel_fd = signal_event;
-        if (!from_stdin && !cli_stdin_is_closed() && !isatty(STDIN_FILENO))
+        bool ready = true;
+        if (wanted->background)
+            ready = background_prepare(&background, signal_event, &o);
+        else if (!from_stdin && !cli_stdin_is_closed() &&
+                 (!isatty(STDIN_FILENO) || (wanted->tty && !json)))
             o.stdin_fd = STDIN_FILENO;
-        nacre *n = cli_open();
+        o.terminal = wanted->tty;
+        if (wanted->tty && !wanted->background && !json)
+            o.terminal_size_fd = tty_watch_size();
+        nacre *n = ready ? cli_open() : NULL;
         if (n)
-            status = run_text(n, text.data, text.len, &o, wanted, json);
+            status = run_text(n, text.data, text.len, &o, wanted,
+                              wanted->background ? &background : NULL, json);
         nacre_close(n);
+        if (wanted->background)
+            background_end(&background);
     }
     buf_release(&text);
     arena_release(&arena);

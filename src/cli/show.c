@@ -12,7 +12,7 @@
 void show_init(struct show *s, int fd, int stop_fd)
 {
     *s = (struct show){.fd = fd, .stop_fd = stop_fd, .escape = isatty(fd)};
-    s->state.ascii_only = !cli_terminal_is_utf8();
+    s->state.ascii_only = s->screen.ascii_only = !cli_terminal_is_utf8();
 }
 
 /*
@@ -49,11 +49,12 @@ static int show_safely(struct show *s, const char *bytes, size_t len, bool last)
     do {
         size_t part = len < PIECE ? len : PIECE;
         buf_clear(&safe);
-        r = escape_append(&s->state, bytes, part, &safe);
+        r = s->draws ? screen_append(&s->screen, bytes, part, &safe)
+                     : escape_append(&s->state, bytes, part, &safe);
         bytes += part;
         len -= part;
         if (r == 0 && last && len == 0)
-            r = escape_finish(&s->state, &safe);
+            r = s->draws ? screen_finish(&s->screen, &safe) : escape_finish(&s->state, &safe);
         if (r == 0)
             r = write_patiently(s, safe.data, safe.len);
     } while (r == 0 && len);

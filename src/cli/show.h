@@ -9,12 +9,15 @@
 #include <stddef.h>
 
 #include "base/escape.h"
+#include "base/screen.h"
 
 struct show {
     int fd;
     int stop_fd; /* when it is readable, writing ends with -EINTR */
     bool escape;
     struct escape state;
+    bool draws; /* the program has a terminal of its own: what it draws passes (base/screen.h) */
+    struct screen screen;
     size_t bytes; /* shown so far */
     int failure;  /* the first negative errno */
 };

@@ -1,10 +1,14 @@
 /* nacre status: what is enabled here. */
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/daemon.h"
 #include "cli/decide.h"
 
 enum { TEXT_MAX = 1 << 20, ARENA_MAX = 16 << 20 };
@@ -74,6 +78,48 @@ static void list_limits(const struct policy *p, struct limit_row ret[static LIMI
     memcpy(ret, rows, sizeof(rows));
 }
 
+/* The ledger's head: how many entries are signed. False: there is none yet, or none to be had. */
+static bool find_ledger(const struct setting *s, char ret_dir[static PATH_MAX], uint64_t *ret_size,
+                        struct err *e)
+{
+    struct ledger *ledger;
+    const struct ledger_options options = {.flags = LEDGER_READ_ONLY};
+    if (!s->state_dir ||
+        (size_t)snprintf(ret_dir, PATH_MAX, "%s/ledger", s->state_dir) >= PATH_MAX ||
+        access(ret_dir, F_OK) < 0 || ledger_open(ret_dir, &options, &ledger, e) < 0)
+        return false;
+    bool found = ledger_size(ledger, ret_size, e) == 0;
+    ledger_close(ledger);
+    return found;
+}
+
+static void append_ledger(const struct setting *s, struct buf *out)
+{
+    char dir[PATH_MAX];
+    uint64_t size;
+    struct err e = {0};
+    buf_append_text(out, "ledger      ");
+    if (find_ledger(s, dir, &size, &e)) {
+        json_append_text(out, dir);
+        buf_append_format(out, ", %" PRIu64 " entries\n", size);
+    } else if (!s->state_dir) {
+        buf_append_text(out, "none: there is no state directory\n");
+    } else if (e.code < 0) {
+        cli_append_escaped(out, e.message, SIZE_MAX);
+        buf_append_byte(out, '\n');
+    } else {
+        buf_append_text(out, "none yet\n");
+    }
+}
+
+/* How many sandboxes a daemon has ready. */
+static bool find_daemon(const struct setting *s, struct daemon_figures *ret)
+{
+    struct err ignored;
+    int fd = s->state_dir ? daemon_connect(s->state_dir, &ignored) : -1;
+    return fd >= 0 && daemon_ask_figures(fd, ret, &ignored) == 0;
+}
+
 static const char *network_text(const struct policy *p)
 {
     return p->network == NETWORK_ON ? "on (the host's)" : "off (loopback of its own)";
@@ -100,6 +146,16 @@ static void print_text(const struct nacre *n, const struct setting *s, const str
     else
         buf_append_text(&out, "none");
     buf_append_format(&out, "\nnetwork     %s\n", network_text(p));
+    append_ledger(s, &out);
+    struct daemon_figures daemon;
+    if (find_daemon(s, &daemon))
+        buf_append_format(&out,
+                          "pool        %zu ready, %" PRIu64 " used, built in %" PRIu64
+                          " us each (daemon %" PRId64 ")\n",
+                          daemon.pool.ready, daemon.pool.taken, daemon.pool.mean_build_us,
+                          daemon.pid);
+    else
+        buf_append_text(&out, "pool        none: there is no daemon\n");
     for (size_t i = 0; i < LIMIT_ROWS; i++) {
         char value[UNITS_TEXT] = "none";
         if (rows[i].value)
@@ -137,6 +193,26 @@ static void print_json(const struct nacre *n, const struct setting *s, const str
     json_unsigned(j, n->host.landlock_abi);
     json_key(j, "network");
     json_text(j, p->network == NETWORK_ON ? "on" : "off");
+    char dir[PATH_MAX];
+    uint64_t entries;
+    struct err e = {0};
+    if (find_ledger(s, dir, &entries, &e)) {
+        json_key(j, "ledger");
+        json_object_begin(j);
+        json_key(j, "path");
+        json_text(j, dir);
+        json_key(j, "entries");
+        json_unsigned(j, entries);
+        json_object_end(j);
+    } else if (e.code < 0) {
+        json_key(j, "ledger_error");
+        json_text(j, e.message);
+    }
+    struct daemon_figures daemon;
+    if (find_daemon(s, &daemon)) {
+        json_key(j, "daemon");
+        daemon_write_json(&daemon, j);
+    }
     json_key(j, "limits");
     json_object_begin(j);
     for (size_t i = 0; i < LIMIT_ROWS; i++) {

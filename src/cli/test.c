@@ -52,7 +52,7 @@ static enum decision answer(const struct decider *d, const char *text, size_t le
     const struct shell_tree *tree;
     struct err e;
     arena_init(&arena, &allocator_libc, JUDGEMENT_MAX);
-    if (engine_decide(d, &arena, text, len, &verdict, &tree, &e) < 0) {
+    if (engine_decide(d, &arena, text, len, NULL, &verdict, &tree, &e) < 0) {
         cli_complain("test: %s", e.message);
         verdict = (struct verdict){.rule = "error", .mandate_hash = d->policy->hash};
     }

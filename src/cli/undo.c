@@ -34,11 +34,12 @@ enum turn { TURN_UNDO, TURN_REDO, TURN_COMMIT, TURN_DISCARD };
 
 static const struct {
     const char *name, *done;
+    enum entry_kind entry;
 } turns[] = {
-    [TURN_UNDO] = {"undo", "undone"},
-    [TURN_REDO] = {"redo", "redone"},
-    [TURN_COMMIT] = {"commit", "committed"},
-    [TURN_DISCARD] = {"discard", "discarded"},
+    [TURN_UNDO] = {"undo", "undone", ENTRY_UNDO},
+    [TURN_REDO] = {"redo", "redone", ENTRY_REDO},
+    [TURN_COMMIT] = {"commit", "committed", ENTRY_COMMIT},
+    [TURN_DISCARD] = {"discard", "discarded", ENTRY_DISCARD},
 };
 
 static int do_turn(struct transaction *t, enum turn turn, struct conflicts *conflicts,
@@ -109,6 +110,27 @@ static void tell(const struct transaction *t, enum turn turn, const struct confl
                      later[i]);
 }
 
+/* What is asked for is in the ledger before it is done, and what came of it after. */
+static int do_recorded(const char *state, struct transaction *t, enum turn turn,
+                       struct conflicts *conflicts, struct err *e)
+{
+    nacre *n = cli_open();
+    char id[UUID_TEXT + 1];
+    memcpy(id, t->journal.id, sizeof(id));
+    int r = n ? recording_note(n, state, turns[turn].entry, id, "asked for", e) : -ENOMEM;
+    if (r == 0) {
+        r = do_turn(t, turn, conflicts, e);
+        struct err why = {0};
+        int noted =
+            recording_note(n, state, turns[turn].entry, id, r < 0 ? e->message : "done", &why);
+        if (noted < 0 && r == 0)
+            r = err_set(e, noted, "it is %s, but that is not in the ledger: %s", turns[turn].done,
+                        why.message);
+    }
+    nacre_close(n);
+    return r;
+}
+
 static int turn_one(const char *state, const char *id, enum turn turn,
                     const struct turn_options *wanted, unsigned depth)
 {
@@ -141,7 +163,7 @@ static int turn_one(const char *state, const char *id, enum turn turn,
             later_count = 0;
         }
         if (status == 0 && r == 0)
-            r = do_turn(&t, turn, &conflicts, &e);
+            r = do_recorded(state, &t, turn, &conflicts, &e);
         if (status == 0)
             tell(&t, turn, &conflicts, later, later_count, wanted->json, &e);
         status = status || r < 0;
