@@ -17,6 +17,17 @@ scratch=$(mktemp -d /tmp/nacre-test.XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 # What is kept of changes goes with the test.
 export XDG_STATE_HOME=$scratch/state
+# Through a daemon, if WARM is a program that can be one: then what `nacre run` starts was built ahead, but for the first of a kind.
+# It ends with the test, whose pipe it holds, or a moment after.
+if [ -n "${WARM:-}" ]; then
+    (
+        "$WARM" daemon --pool 2 &
+        daemon=$!
+        trap 'kill $daemon 2> /dev/null; wait $daemon; rm -rf "$scratch"' EXIT
+        while kill -0 $$ 2> /dev/null && [ -d "$scratch" ]; do sleep 0.2; done
+    ) > /dev/null 2>&1 < /dev/null &
+    for _ in $(seq 50); do [ -S "$XDG_STATE_HOME/nacre/daemon/socket" ] || sleep 0.02; done
+fi
 # In `echo x | { nacre run …; check …; }` the checks count too.
 shopt -s lastpipe
 

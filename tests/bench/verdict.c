@@ -29,7 +29,7 @@ static void once(const struct decider *d, const char *text, size_t len)
     struct verdict verdict;
     struct err e;
     arena_init(&arena, &allocator_libc, BYTES_MAX);
-    int failure = d ? engine_decide(d, &arena, text, len, &verdict, &tree, &e)
+    int failure = d ? engine_decide(d, &arena, text, len, NULL, &verdict, &tree, &e)
                     : shell_parse(&arena, text, len, &tree, &error);
     if (failure < 0) {
         fprintf(stderr, "verdict: failed\n");
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
                                              .workspace = workspace.root,
                                              .system_dir = "/nonexistent"},
                     &policy, &e) < 0 ||
-        engine_decider(&arena, policy, &workspace, "/home/user", &box, &d, &e) < 0) {
+        engine_decider(&arena, policy, NULL, &workspace, "/home/user", &box, &d, &e) < 0) {
         fprintf(stderr, "verdict: %s\n", argc == 2 ? e.message : "which directory?");
         return 1;
     }

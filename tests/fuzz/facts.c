@@ -28,7 +28,7 @@ static const struct decider *decider(void)
         static const struct box box;
         const struct policy *policy;
         need(policy_load(&arena, &request, &policy, &e) == 0);
-        need(engine_decider(&arena, policy, &workspace, "/home/u", &box, &d, &e) == 0);
+        need(engine_decider(&arena, policy, NULL, &workspace, "/home/u", &box, &d, &e) == 0);
         d.host.real_path = NULL; /* the same on every machine */
         d.host.exists = d.host.is_directory = NULL;
     }
@@ -62,7 +62,8 @@ static enum decision judge(const uint8_t *data, size_t size, struct buf *out)
     const struct shell_tree *tree;
     struct err e;
     arena_init(&arena, &allocator_libc, ARENA_MAX);
-    need(engine_decide(decider(), &arena, (const char *)data, size, &verdict, &tree, &e) == 0);
+    need(engine_decide(decider(), &arena, (const char *)data, size, NULL, &verdict, &tree, &e) ==
+         0);
     need(tree || verdict.decision == DECISION_DENY);
     need((verdict.reasons != NULL) == (verdict.decision != DECISION_ALLOW));
     need(verdict.rule && strlen(verdict.mandate_hash) == 64);

@@ -120,8 +120,9 @@ for place in /nowhere "$here/file" /dev/full /proc/self/mem ''; do
     TMPDIR=$place nacre run 'mktemp > /dev/null && echo "$TMPDIR"'
     prints "TMPDIR='$place' does not matter" /tmp
 done
-env -i "$NACRE" run 'echo "$HOME"' > "$scratch/out" 2>&1
+env -i "$NACRE" run 'echo "$HOME"' > "$scratch/out" 2> "$scratch/err"
 is 'nor does an empty environment' "$(cat "$scratch/out")" /home/agent
+like 'but for the record, which then is none' "$(cat "$scratch/err")" 'nacre: warning: not recorded: *'
 HOME=/nowhere nacre run 'echo x'
 prints 'nor does a home that is not there' x
 echo 'echo read' > profile

@@ -53,6 +53,12 @@ printf 'strength: full\n' > "$scratch/full.yaml"
 nacre run -w ws --config "$scratch/full.yaml" 'touch ran'
 exits 'also where it is asked for' 125
 check 'and nothing ran' test ! -e ws/ran
+XDG_STATE_HOME=$here/ws/state nacre run -w ws --config "$scratch/weak.yaml" 'cat state/nacre/ledger/key; touch ran'
+exits 'a ledger in reach, which nothing could hide, is refused' 125
+like 'with the reason' "$err" 'nacre: *ledger*in reach*'
+check 'and nothing ran then' test ! -e ws/ran
+chmod -R u+rwx ws/state 2> /dev/null
+rm -rf ws/state
 json 'echo inside; pwd'
 says 'strength: landlock runs' '.status == "ok" and .stdout == "inside\n'"$here"'/ws\n"'
 says 'the result says which strength it was' '.strength == "landlock"'

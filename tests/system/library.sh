@@ -39,7 +39,7 @@ check 'the header may be included twice' gcc -std=c11 "${strict[@]}" twice.c
 check 'the example links with the shared library' \
     gcc -Wall -Wextra -Werror "$STAGE/examples/run.c" "-I$root/include" "-L$root/lib" -lnacre -o run-shared
 check 'and with the static one' \
-    gcc -Wall -Wextra -Werror "$STAGE/examples/run.c" "-I$root/include" "$root/lib/libnacre.a" -lnettle -lfyaml -o run-static
+    gcc -Wall -Wextra -Werror "$STAGE/examples/run.c" "-I$root/include" "$root/lib/libnacre.a" -lnettle -lsodium -ljansson -lfyaml -lsqlite3 -lzstd -lm -o run-static
 export LD_LIBRARY_PATH=$root/lib
 for kind in shared static; do
     ./run-$kind 'echo from the library; echo err >&2; exit 7' "$NACRE_LAUNCH" > "$scratch/out" 2> "$scratch/err"
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     return 0;
 }
 EOF
-check 'another program' gcc -Wall -Wextra -Werror odd.c "-I$root/include" "$root/lib/libnacre.a" -lnettle -lfyaml -o odd
+check 'another program' gcc -Wall -Wextra -Werror odd.c "-I$root/include" "$root/lib/libnacre.a" -lnettle -lsodium -ljansson -lfyaml -lsqlite3 -lzstd -lm -o odd
 ./odd "$NACRE_LAUNCH" > "$scratch/out" 2>&1
 is 'that ignores SIGCHLD runs 20 commands and keeps no descriptor' "$? $(cat "$scratch/out")" '0 0 descriptors left'
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # Every limit ends as it is documented: status, exit code, the `limit` object, warnings; and ordinary
 # work below it is not disturbed.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # Many runs in a row, every tenth killed at a random moment, nacre itself or its guard: afterwards the
 # host is as it was, and the next run works.
 #

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
+# Runs alone.
 # `--workspace :memory:`: a directory of nobody's, empty at the start and gone at the end; with the
 # library it lasts as long as the handle.
-# shellcheck disable=SC2016 # texts for the inside are not expanded here
+# shellcheck disable=SC2016,SC2317 # texts for the inside are not expanded here
 
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -159,12 +160,13 @@ int main(int argc, char **argv)
 }
 END
 root=$STAGE/usr/local
-check 'a program with a handle' gcc -Wall -Wextra -Werror use.c "-I$root/include" "$root/lib/libnacre.a" -lnettle -ljansson -lfyaml -o use
+check 'a program with a handle' gcc -Wall -Wextra -Werror use.c "-I$root/include" "$root/lib/libnacre.a" -lnettle -lsodium -ljansson -lfyaml -lsqlite3 -lzstd -lm -o use
 launchers=$(pgrep -c -u "$(id -u)" -f nacre-launch)
 ./use "$NACRE_LAUNCH" > "$scratch/out" 2> "$scratch/err"
 is 'files last from run to run of one handle, and are not seen by another' "$(cat "$scratch/out" "$scratch/err")" \
     $'0 \n5 kept\n\n0 \n0 d\n\n0 kept\nmore\n\n137 \n0 d\n\n0 other\n\n0 descriptors left'
-check 'no keeper is left when the handles are closed' wait_until 5 test "$(pgrep -c -u "$(id -u)" -f nacre-launch)" -le "$launchers"
+no_more_launchers() { [ "$(pgrep -c -u "$(id -u)" -f nacre-launch)" -le "$launchers" ]; }
+check 'no keeper is left when the handles are closed' wait_until 5 no_more_launchers
 is 'no mount either' "$(mounts)" "$mounts_before"
 ./use "$NACRE_LAUNCH" wait > "$scratch/use-out" 2>&1 &
 pid=$!

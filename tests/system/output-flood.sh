@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # A flood of output: nacre's memory stays small, the flood is drained and counted, the time limit
 # holds. The result's limits are those of capture.h.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # Whoever of us dies, and however: nothing of the tree is left (L1 of launch.h).
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

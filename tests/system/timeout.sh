@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # The time limit, and the end of a run: everything that it started is gone, and nacre does not wait
 # for what it left behind (L1, L2 of launch.h).
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
@@ -87,6 +88,7 @@ check 'for long' test $((SECONDS - start)) -lt 15
 is_gone 'and it is gone' "$tag"
 before=$(pgrep -c -u "$(id -u)" nacre-launch)
 for _ in 1 2 3 4 5; do "$NACRE" run 'sleep 1000 & true'; done
-is 'no launcher is left' "$(pgrep -c -u "$(id -u)" nacre-launch)" "$before"
+# Fewer than before is well: somebody else's may have ended meanwhile.
+check 'no launcher is left' test "$(pgrep -c -u "$(id -u)" nacre-launch)" -le "$before"
 
 done_testing

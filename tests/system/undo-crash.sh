@@ -213,31 +213,6 @@ for what in renameat2:ENOSPC renameat:ENOSPC fdatasync:EIO fsync:EIO utimensat:E
     if [ "$places" -gt 0 ]; then verdict "$what in an undo" "$places"; fi
 done
 
-# --- killed at any time -----------------------------------------------------------------------
-
-fresh
-many='for i in 1 2 3 4 5 6 7 8 9; do mkdir -p many/$i; for k in 1 2 3 4 5 6 7 8 9; do echo $k > many/$i/$k; done; done; rm -r gone; echo 1 >> mod'
-settled() { "$NACRE" run -w ws true > /dev/null 2>&1 && [ "$(pending)" = 0 ]; }
-for i in $(seq $((20 * SOAK))); do
-    "$NACRE" run -w ws "$many" > /dev/null 2>&1 &
-    pid=$!
-    sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
-    if [ $((RANDOM % 2)) = 0 ]; then sleep 0.04; fi
-    kill -KILL $pid 2> /dev/null
-    wait $pid 2> /dev/null
-    # What it had started takes a moment to die.
-    if ! wait_until 5 settled; then broken+="$i: something is pending"$'\n'; fi
-    look now
-    if ! cmp -s "$scratch/before" "$scratch/now"; then
-        if [ "$(find ws/many -type f | wc -l)" != 81 ] || [ -e ws/gone ] || [ "$(tail -1 ws/mod)" != 1 ]; then
-            broken+="$i: between"$'\n'
-        fi
-        id=$(newest)
-        turn "$i" undo before || fresh
-    fi
-done
-verdict 'killed at any time' $((20 * SOAK))
-
 # --- a full disk ------------------------------------------------------------------------------
 
 if [ "$me" = 0 ] && mkdir fs && mount -t tmpfs -o size=8m none fs 2> /dev/null; then
@@ -287,9 +262,40 @@ if [ "$me" = 0 ] && mkdir fs && mount -t tmpfs -o size=8m none fs 2> /dev/null; 
     look now
     check 'room again: as before' cmp "$scratch/before" "$scratch/now"
     is 'nothing is pending' "$(pending)" 0
+    # What nobody needs any more makes room.
+    aside=$(echo store/nacre/store/*)/aside
+    mkdir -p "$aside/x-work0/work"
+    cp /dev/zero "$aside/x-work0/work/big" 2> /dev/null
+    nacre run -w ws 'echo 3 > file'
+    exits 'full of what lies aside: it is removed' 0
+    is_file 'and the run is done' ws/file $'3\n'
+    check 'there is room again' test ! -e "$aside/x-work0"
     cd "$base" || exit 1
 else
     ok 'a full disk is tried as root'
 fi
+
+# --- what lies aside ---------------------------------------------------------------------------
+
+forget
+cd "$base" || exit 1
+export XDG_STATE_HOME=$base/store
+"$NACRE" run -w ws 'echo a > kept-aside'
+id=$(newest)
+aside=$(echo store/nacre/store/*)/aside
+# Put there while a run waits for its command, behind its tidying up, and more than all that is kept may be.
+"$NACRE" run -w ws 'sleep 1; echo b > kept-later' &
+sleep 0.5
+mkdir -p "$aside/x-work0/work"
+truncate -s 6G "$aside/x-work0/work/big"
+wait $!
+check 'past the bound what lies aside goes' test ! -e "$aside/x-work0"
+check 'before anything that can be undone' "$NACRE" undo "$id"
+# A spare layer that was cut off while it was made ready.
+has_spare() { "$NACRE" run -w ws 'sleep 0.1' && [ -d "$(echo store/nacre/store/*/spare)" ]; }
+check 'control: there is a spare layer' wait_until 5 has_spare
+check 'control: it has a part that can be missing' rmdir "$(echo store/nacre/store/*/spare/layer0/work)"
+check 'a spare layer that is not whole is made whole' "$NACRE" run -w ws 'echo c > kept-last'
+is 'nothing there is closed to its owner' "$(find store -type d ! -perm -700 2>&1)" ''
 
 done_testing

@@ -37,6 +37,17 @@ change() { # TEXT [OPTION…]
     status=$(jq -r .status "$scratch/result")
 }
 result() { jq -c "$1" "$scratch/result"; }
+# A socket in the place of a file is not kept, and the file had to go for it.
+in_place() { # NAME
+    echo x > taken
+    look before
+    change "rm taken; /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"taken\")'"
+    is "$1: the file is deleted" "$status $(result .changes.deleted)" 'ok ["taken"]'
+    check "$1: nothing is in its place" test ! -e taken
+    check "$1: undone" "$NACRE" undo "$id"
+    look now
+    same "$1: as before" before now
+}
 # A run, back and forth again, by an independent walk.
 round() { # NAME TEXT [OPTION…]
     look before
@@ -73,6 +84,7 @@ is 'touched' "$(result .changes.touched)" '["dir/deep","seen"]'
 is 'renamed' "$(result .changes.renamed)" '[{"from":"old","to":"dir/new"}]'
 is 'bytes' "$(result .changes.bytes)" 15
 is 'reversible' "$(result .reversible)" true
+is 'and when it becomes real' "$(result .commit_point)" '"end"'
 is 'nothing is pending' "$(pending)" 0
 kept=$(runs_kept)
 change 'cat mod > /dev/null; ls; exec 3>> mod; chmod 644 mod; true'
@@ -397,6 +409,7 @@ check 'a socket is not kept' test ! -e sock
 like 'and it is said' "$(result .warnings)" '*sock*is a socket*'
 check 'what is beside it is' test -e beside
 check 'undone' "$NACRE" undo "$id"
+in_place 'a socket for a file'
 odd=$'new\nline'
 change "printf x > \$'new\\nline'; printf y > \$'\\xff\\xfe'"
 is 'a name with a newline' "$(result '.changes.created | map(select(type == "string"))')" '["new\nline"]'
@@ -534,17 +547,32 @@ same 'the worktree is as before' before now
 look now "$base/origin"
 same 'and so is its repository' before2 now
 
+# --- a link in the place of a directory -------------------------------------------------------
+
+workspace link-for-directory
+mkdir -p dir/in/deep elsewhere
+echo x > dir/in/deep/file
+look before
+change 'rm -r dir; ln -s elsewhere dir'
+look after
+check 'a directory with others in it becomes a link, and is undone' "$NACRE" undo "$id"
+look now
+same 'and all of it is there' before now
+check 'and is redone' "$NACRE" redo "$id"
+look now
+same 'and is a link again' after now
+
 # --- nothing is written -----------------------------------------------------------------------
 
 workspace readonly
 echo x > file
 look before
 printf 'workspace: ro\n' > "$scratch/ro.yaml"
-find "$XDG_STATE_HOME" | sort > "$scratch/store1"
+find "$XDG_STATE_HOME/nacre/store" "$XDG_STATE_HOME/nacre/runs" | sort > "$scratch/store1"
 change 'echo y > file; rm -f file; touch new; cat file' --config "$scratch/ro.yaml"
 look now
 same 'a read-only workspace is not written to' before now
-find "$XDG_STATE_HOME" | sort > "$scratch/store2"
+find "$XDG_STATE_HOME/nacre/store" "$XDG_STATE_HOME/nacre/runs" | sort > "$scratch/store2"
 same 'nor is anything kept' store1 store2
 
 # --- no overlay -------------------------------------------------------------------------------
@@ -563,6 +591,9 @@ if [ "$me" = 0 ]; then
     round 'files of two owners' 'echo more >> mine; echo new > d/new; rm link; mv pipe d/pipe; mkdir -p e/f; touch e/f/g; chmod 600 mine'
     check 'redone' "$NACRE" redo "$id"
     is 'owners stay' "$(stat -c %u theirs d/theirs mine | tr '\n' ' ')" "$user $user 0 "
+    made=$id
+    in_place 'in a copy, a socket for a file'
+    id=$made
     echo edit > d/new
     nacre undo "$id"
     exits "a person's edit: exit 1" 1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Not through a daemon.
 # P1, L3: the workspace is replaced between the plan and the mount: refused, for the plan was made for one
 # directory (tree.c compares device and inode).
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
@@ -50,6 +51,8 @@ for _ in $(seq $((60 * SOAK))); do
     0"$here/p/a"*mine*) seen+=a ;;
     0"$here/out/a"*) seen+=o ;;
     125*) seen+=r ;;
+    # Another directory stood there when its changes were looked for: a conflict.
+    126"$here/p/a"*mine*) seen+=c ;;
     *) harm=$code$out ;;
     esac
     case $out in "$here/p/a"*"$secret"*) harm=$out ;; esac

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P4: SysV objects, POSIX queues and shared memory of the host are out of reach.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

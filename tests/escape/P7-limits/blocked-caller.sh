@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: the time limit holds although the caller does not read what the command prints, or shares its
 # standard input with others who take it away.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

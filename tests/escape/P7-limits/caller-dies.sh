@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7, L1: when nacre is killed, or whoever called it dies, nothing of the tree is left, whatever
 # state it is in.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

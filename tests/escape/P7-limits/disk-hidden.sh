@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: files that have no name any more, or lie where nobody can look, count: deleted ones, those
 # that are only mapped or only under way, directories that cannot be read, and deep ones.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: many small files, and files of processes that live for a moment, count together; so do names
 # without content.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: one file that grows past the limit on disk ends the run: written, allocated, mapped, or with
 # times that are set back.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

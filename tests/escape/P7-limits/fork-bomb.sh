@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: a fork bomb of the shell stops at the limit on processes, and the host does not feel it.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7, L6: a process counts although its parent is killed in the moment of its birth.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: processes at once are limited, however they are made: fork, own sessions, two forks, vfork, as
 # siblings; threads of one process are none.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: a child that keeps the output open, and lives, does not keep the caller waiting; nor does one
 # that floods, or one that is stopped.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: the inside cannot put off its end: not by stopping process 1, not by flooding it with children.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

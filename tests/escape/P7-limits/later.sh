@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7, P2: nothing that the system starts later is left: no job of at or cron, no unit, no login
 # script, no rule, no timer.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: memory that the kernel holds for pipes and sockets is bounded by the limits of the tree.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

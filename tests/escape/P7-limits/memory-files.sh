@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: memory that is a file counts: a memfd, one that is under way in a socket, and files in /tmp,
 # /dev/shm, /run and the home.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

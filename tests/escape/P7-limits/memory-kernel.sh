@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: memory that the kernel holds for a process, and that shows nowhere as its own, is bounded all the same:
 # semaphores, messages, tables of pages, connections, names of empty files.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: many processes that take a little memory each are one tree.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: one process that takes more memory than the tree may have is ended; so is one with many
 # threads.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

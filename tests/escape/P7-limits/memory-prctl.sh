@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: memory that prctl makes the kernel take for a process (tables for futexes), and pages of the host's pool of
 # huge ones, are not to be had: they would count for nobody.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: SysV shared memory that nobody has mapped counts too, and is gone with the run.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: a workspace in memory is memory: what lies in it and what processes hold count together.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: a run leaves nothing on the host, however it ends: no mount, no control group, no process, no
 # file in a temporary directory, no IPC object, no namespace.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: a process that opens without end is told that it has enough; the host keeps its own.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: a flood on both streams at once is bounded in memory and in what is kept, and does not outlive
 # the time limit.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7, L2: process 1 has the program's uid, but the program cannot slow it down and so outlive the run.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: nothing outlives the run, whatever it did to be forgotten: sessions, two forks, nohup, ignored
 # signals, another name, no parent.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

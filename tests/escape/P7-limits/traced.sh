@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs alone.
 # P7: children that are traced, wait in vfork, or have been given other parents end with the run all
 # the same.
 # shellcheck disable=SC2016 # texts for the inside are not expanded here

@@ -37,6 +37,23 @@ for i in $(seq $((6 * SOAK))); do
     fi
     is "$i: all is as before" "$(cat ws/a/f ws/a/b/g ws/top; find ws | wc -l)" $'1\n2\n3\n7'
 done
+# Directories come and go all the time, also while it is looked at what a run did to them.
+touch "$scratch/going"
+(while [ -e "$scratch/going" ]; do mv ws/a ws/A && mv ws/A ws/a; done) &
+mover=$!
+errors=''
+for i in $(seq $((40 * SOAK))); do
+    "$NACRE" run --json --stage -w ws "mkdir -p a/b a/c a/d a/e/f && touch a/b/g a/c/$i a/d/$i a/e/f/$i" > "$scratch/r1" 2> /dev/null
+    errors+=$(jq -r 'select(.status == "error") | .error' "$scratch/r1")
+    id=$(jq -r .correlation_id "$scratch/r1")
+    "$NACRE" discard "$id" > /dev/null 2>&1
+done
+rm "$scratch/going"
+wait $mover
+is 'what goes while it is looked at is a conflict, and nothing is thrown away for it' "$errors" ''
+rm -rf ws
+mkdir ws
+fill
 # The workspace itself is replaced meanwhile.
 mkdir "$scratch/other"
 echo other > "$scratch/other/file"
