@@ -8,9 +8,10 @@
 VARIANT ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
+HISTORY ?= 100000
 
-ROOMS := base shell facts policy plan sandbox run changes engine cli
-LIBRARY_ROOMS := base shell facts policy plan sandbox run changes engine
+ROOMS := base ledger redact shell facts policy plan sandbox run changes history session engine jobs serve cli
+LIBRARY_ROOMS := base ledger redact shell facts policy plan sandbox run changes history session engine
 
 VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
 SONAME  := libnacre.so.0
@@ -36,12 +37,13 @@ endif
 
 COMMON := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -include base/banned.h \
           -fPIC -fvisibility=hidden -fno-common -fstack-protector-strong $(WARNINGS)
-LIBS := -Wl,--as-needed -lnettle -ljansson -lfyaml
+LIBS := -Wl,--as-needed -lnettle -lsodium -ljansson -lfyaml -lsqlite3 -lzstd -lm
 
 release_CC := gcc
 release_CFLAGS := -O2 -g -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 release_LDFLAGS := -Wl,-z,relro,-z,now -Wl,--gc-sections
-release_PROGRAM := -static -no-pie
+# SQLite can load extensions; this program never does, and needs no dlopen for it.
+release_PROGRAM := -static -no-pie -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=0
 debug_CC := gcc
 debug_CFLAGS := -O0 -g3
 # clang, so that every test run compiles with both.
@@ -88,16 +90,18 @@ upto = $(foreach r,$(call reverse,$(wordlist 1,$(call position,$(1)),$(ROOMS))),
 # What is made of data/ and belongs to a room: generated_ROOM.
 generated_facts := $(B)/gen/knowledge_data.o
 generated_policy := $(B)/gen/policy_data.o
+generated_redact := $(B)/gen/secrets_data.o
 LIBRARY_OBJECTS := $(call objects,$(foreach r,$(LIBRARY_ROOMS),$(call room_sources,$(r)))) \
                    $(foreach r,$(LIBRARY_ROOMS),$(generated_$(r)))
 KNOWLEDGE := $(sort $(wildcard data/commands/*.yaml)) data/variables.yaml
 POLICIES := $(sort $(wildcard data/policies/*.yaml data/agents/*.yaml))
-LAUNCH_SOURCES := $(wildcard src/sandbox/launch/*.c) src/plan/codec.c src/plan/kinds.c \
+SECRETS := $(sort $(wildcard data/secrets/*.yaml))
+LAUNCH_SOURCES := $(wildcard src/sandbox/launch/*.c) src/sandbox/group.c src/plan/codec.c src/plan/kinds.c \
                   src/base/err.c src/base/fd.c src/base/buf.c src/base/alloc.c src/base/json.c \
                   src/base/utf8.c src/base/escape.c src/base/clock.c
 LAUNCH_OBJECTS := $(patsubst %.c,$(B)/launch/%.o,$(LAUNCH_SOURCES))
 
-PROGRAMS := $(B)/nacre $(B)/nacre-launch $(B)/libnacre.so $(B)/libnacre.a $(B)/nacre.1
+PROGRAMS := $(B)/nacre $(B)/nacre-launch $(B)/nacre-verify $(B)/libnacre.so $(B)/libnacre.a $(B)/nacre.1
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*_test.c))
 REPLAYERS := $(patsubst tests/fuzz/%.c,$(B)/replay/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/fuzz/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
@@ -112,7 +116,7 @@ help:
 	@echo 'make            build the program, its launcher and the library (build/release)'
 	@echo 'make run        install what is missing, build, run a command in the sandbox'
 	@echo 'make test       install what is missing, build, run all tests'
-	@echo 'make bench      compare with bare bash and bubblewrap, same run'
+	@echo 'make bench      compare with bare bash and bubblewrap, same run; HISTORY=1000000 for a long history'
 	@echo 'make soak       the long form of the tests that repeat'
 	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'
@@ -178,6 +182,22 @@ $(B)/gen/policy_data.c: $(B)/embed-policies $(POLICIES)
 	$(Q)$(B)/embed-policies $(POLICIES) > $@.new
 	$(Q)mv $@.new $@
 
+# The rules for secrets, from YAML to the tables that the scanner uses; and their examples, for a test.
+$(B)/embed-secrets: tools/embed-secrets.c $(B)/src/redact/maker.o $(B)/src/redact/pattern.o $(call archive,base)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+$(B)/gen/secrets_data.c: $(B)/embed-secrets $(SECRETS)
+	@mkdir -p $(@D)
+	$(Q)$(B)/embed-secrets rules $(SECRETS) > $@.new
+	$(Q)mv $@.new $@
+
+$(B)/gen/secrets_examples.c: $(B)/embed-secrets $(SECRETS)
+	@mkdir -p $(@D)
+	$(Q)$(B)/embed-secrets examples $(SECRETS) > $@.new
+	$(Q)mv $@.new $@
+
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
@@ -190,6 +210,12 @@ endef
 $(foreach r,$(ROOMS),$(eval $(call room_archive,$(r))))
 
 $(B)/nacre: $(B)/src/cli/main.o $(call upto,cli)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $($(VARIANT)_PROGRAM) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+# The verifier: an auditor reads these two rooms and no more.
+$(B)/src/ledger/verify/main.o: private CFLAGS_ALL += -DNACRE_VERSION='"$(VERSION)"'
+$(B)/nacre-verify: $(B)/src/ledger/verify/main.o $(call upto,ledger)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $($(VARIANT)_PROGRAM) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
 
@@ -244,6 +270,8 @@ $(B)/unit/$(1): tests/unit/$(1).c tests/unit/tap.h $(call upto,$(firstword $(sub
 endef
 $(foreach t,$(notdir $(UNIT_TESTS)),$(eval $(call unit_test,$(t))))
 
+$(B)/unit/redact_rules_test $(B)/unit/redact_stream_test: $(B)/gen/secrets_examples.c
+
 # The fuzz targets twice: as a program that replays a corpus with any compiler, and for libFuzzer.
 $(B)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(call upto,engine)
 	@mkdir -p $(@D)
@@ -273,10 +301,24 @@ $(B)/bench/seccomp: tests/bench/seccomp.c $(B)/launch/src/sandbox/launch/filter_
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) -lseccomp -o $@
 
+# Here too: SQLite is only what the ledger is compared with.
+$(B)/bench/ledger: tests/bench/ledger.c $(call upto,ledger)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -lsqlite3 -o $@
+
 $(B)/bench/%: tests/bench/%.c $(call upto,engine)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+
+# Two of the tools speak to the room of their name.
+$(B)/tools/ledger: $(call upto,ledger)
+$(B)/tools/history: $(call upto,history)
+$(B)/tools/ledger $(B)/tools/history: $(B)/tools/%: tests/tools/%.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 
 $(B)/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
@@ -315,8 +357,8 @@ soak:
 
 bench:
 	@scripts/deps build test bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash
-	tests/bench/run
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash build/release/bench/redact build/release/bench/ledger build/release/bench/recording build/release/bench/history build/release/bench/warm build/release/bench/exec
+	HISTORY=$(HISTORY) tests/bench/run
 
 lint:
 	@scripts/deps build lint
@@ -333,6 +375,7 @@ install: programs
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(B)/nacre $(DESTDIR)$(PREFIX)/bin/nacre
+	install -m 755 $(B)/nacre-verify $(DESTDIR)$(PREFIX)/bin/nacre-verify
 	install -m 755 $(B)/nacre-launch $(DESTDIR)$(PREFIX)/libexec/nacre/nacre-launch
 	install -m 644 include/nacre.h $(DESTDIR)$(PREFIX)/include/nacre.h
 	install -m 644 $(B)/libnacre.a $(DESTDIR)$(PREFIX)/lib/libnacre.a
@@ -341,13 +384,15 @@ install: programs
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/nacre.pc.in | \
 	    install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/pkgconfig/nacre.pc
 	install -m 644 $(B)/nacre.1 $(DESTDIR)$(PREFIX)/share/man/man1/nacre.1
+	install -m 644 man/nacre-verify.1 $(DESTDIR)$(PREFIX)/share/man/man1/nacre-verify.1
 	$(B)/nacre completion bash | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nacre
 	$(B)/nacre completion zsh | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nacre
 	$(B)/nacre completion fish | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nacre.fish
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/nacre
-	rm -f $(DESTDIR)$(PREFIX)/bin/nacre $(DESTDIR)$(PREFIX)/include/nacre.h \
+	rm -f $(DESTDIR)$(PREFIX)/bin/nacre $(DESTDIR)$(PREFIX)/bin/nacre-verify \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/nacre-verify.1 $(DESTDIR)$(PREFIX)/include/nacre.h \
 	    $(DESTDIR)$(PREFIX)/lib/libnacre.a $(DESTDIR)$(PREFIX)/lib/$(SONAME) \
 	    $(DESTDIR)$(PREFIX)/lib/libnacre.so $(DESTDIR)$(PREFIX)/lib/pkgconfig/nacre.pc \
 	    $(DESTDIR)$(PREFIX)/share/man/man1/nacre.1 \
