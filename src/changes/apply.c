@@ -167,9 +167,19 @@ static bool same_attributes(const struct step *step)
            memcmp(step->attributes_before, step->attributes_after, step->attributes_after_len) == 0;
 }
 
+/* Somebody has taken away a directory above it, or put something else there. */
+static bool is_out_of_reach(int code)
+{
+    return code == -ENOENT || code == -ENOTDIR || code == -ELOOP;
+}
+
 static int do_meta(struct place *p, const struct step *step, bool forward)
 {
     FD_CLEANUP int dir = beneath_open(p->root_fd, step->path, O_PATH | O_DIRECTORY);
+    /* Of one that went with somebody else nobody misses the times. */
+    if (!forward && is_out_of_reach(dir) && step->before.mode == step->after.mode &&
+        same_attributes(step))
+        return 0;
     if (dir < 0)
         return dir;
     const struct change_side *side = forward ? &step->after : &step->before;
@@ -200,19 +210,23 @@ static int do_move(struct place *p, const struct step *step, bool forward)
 {
     int root = -1, layer = -1;
     const char *name = "", *slot = "";
-    int r = beneath_parent(&p->root, step->path, &root, &name);
-    if (r == 0)
-        r = beneath_parent(&p->layer, step->slot, &layer, &slot);
-    uint64_t here = 0;
-    if (r == 0)
-        r = inode_at(&p->root, step->path, &here);
-    if (r < 0)
-        return r;
     const uint64_t wanted = forward ? step->after.inode : step->before.inode;
     const uint64_t expected = forward ? step->before.inode : step->after.inode;
+    uint64_t here = 0, kept = 0;
+    int r = beneath_parent(&p->root, step->path, &root, &name);
+    if (r == 0)
+        r = inode_at(&p->root, step->path, &here);
+    /* The place cannot be seen, but what lies in the slot tells that nothing was ever done there.
+     */
+    if (!forward && is_out_of_reach(r) && inode_at(&p->layer, step->slot, &kept) == 0 &&
+        kept == expected)
+        return 0;
+    if (r == 0)
+        r = beneath_parent(&p->layer, step->slot, &layer, &slot);
+    if (r < 0)
+        return r;
     if (here == wanted)
         return 0; /* done already (C2) */
-    uint64_t kept = 0;
     r = inode_at(&p->layer, step->slot, &kept);
     /* What would go to the slot is there: it was done, or never needs to be, and what is here now
      * is somebody else's, who came later (C4). */
@@ -231,27 +245,35 @@ static int do_move(struct place *p, const struct step *step, bool forward)
 }
 
 /* Moves first; what they did to times of directories is set right at the end. */
-int changes_apply(const struct change_set *set, bool forward, struct err *e)
+static int apply_root(const struct change_set *set, uint32_t root, bool forward, bool onward,
+                      struct err *e)
 {
-    int r = 0;
-    for (uint32_t root = 0; r == 0 && root < set->root_count; root++) {
-        struct place place;
-        r = open_place(&set->roots[root], &place, e);
-        if (r < 0)
-            return r;
-        for (int meta = 0; r == 0 && meta < 2; meta++) {
-            for (size_t i = 0; r == 0 && i < set->step_count; i++) {
-                const struct step *step = &set->steps[i];
-                if (step->root != root || (step->kind == STEP_META) != meta)
-                    continue;
-                r = meta ? do_meta(&place, step, forward) : do_move(&place, step, forward);
-                if (r < 0)
-                    r = fail(set, step, r, e);
-            }
+    struct place place;
+    int failure = open_place(&set->roots[root], &place, e);
+    if (failure < 0)
+        return failure;
+    for (int meta = 0; meta < 2; meta++) {
+        for (size_t i = 0; (failure == 0 || onward) && i < set->step_count; i++) {
+            const struct step *step = &set->steps[i];
+            if (step->root != root || (step->kind == STEP_META) != meta)
+                continue;
+            int r = meta ? do_meta(&place, step, forward) : do_move(&place, step, forward);
+            if (r < 0 && failure == 0)
+                failure = fail(set, step, r, e);
         }
-        close_place(&place);
     }
-    return r;
+    close_place(&place);
+    return failure;
+}
+
+int changes_apply(const struct change_set *set, bool forward, bool onward, struct err *e)
+{
+    int failure = 0;
+    for (uint32_t root = 0; (failure == 0 || onward) && root < set->root_count; root++) {
+        int r = apply_root(set, root, forward, onward, failure == 0 ? e : NULL);
+        failure = failure < 0 ? failure : r;
+    }
+    return failure;
 }
 
 /* --- before and after ------------------------------------------------------------------------ */
@@ -312,6 +334,7 @@ struct known {
     const struct change **items;
     size_t count;
     bool forward;
+    bool either; /* the other side of a change will do, too */
 };
 
 static int compare_changes(const void *a, const void *b)
@@ -325,7 +348,8 @@ static int compare_changes(const void *a, const void *b)
 
 static const struct change_side *present(const struct known *k, const struct change *c)
 {
-    return k->forward ? &c->before : &c->after;
+    const struct change_side *side = k->forward ? &c->before : &c->after;
+    return k->either && !side->mode ? (k->forward ? &c->after : &c->before) : side;
 }
 
 /* What is to be at a path now, by any of its changes; NULL: nothing. */
@@ -366,15 +390,17 @@ static bool knows_inside(const struct known *k, uint32_t root, const char *path)
 }
 
 /* Why it is not what it should be; NULL: it is, or `ret_other`, with the same content, is. */
-static const char *check_one(struct place *p, const struct known *k, const struct change *c,
-                             struct change_side *ret_other)
+static const char *check_side(struct place *p, const struct known *k, const struct change *c,
+                              bool forward, struct change_side *ret_other)
 {
     struct stat st;
-    const struct change_side *side = present(k, c);
+    const struct change_side *side = forward ? &c->before : &c->after;
     int r = beneath_stat(&p->root, c->path, &st);
     /* A link where a directory above it was: then it is not there. */
     if (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -ELOOP)
         return "cannot be looked at";
+    if (k->either && (r == -ENOTDIR || r == -ELOOP))
+        return "is out of reach: something else is in the place of a directory above it";
     if (!side->mode)
         return r == 0 && !find_present(k, c->root, c->path) ? "is there already" : NULL;
     if (r < 0)
@@ -401,6 +427,13 @@ static const char *check_one(struct place *p, const struct known *k, const struc
         return "was changed since";
     *ret_other = now;
     return NULL;
+}
+
+static const char *check_one(struct place *p, const struct known *k, const struct change *c,
+                             struct change_side *ret_other)
+{
+    const char *why = check_side(p, k, c, k->forward, ret_other);
+    return why && k->either ? check_side(p, k, c, !k->forward, ret_other) : why;
 }
 
 /* Another object with the same content stands for the one that was expected from here on. */
@@ -451,15 +484,16 @@ static int check_root(struct change_set *set, uint32_t root, const struct known 
         const struct change *c = k->items[i];
         struct change_side other = {0};
         const char *why = c->root == root ? check_one(&place, k, c, &other) : NULL;
-        if (other.inode)
+        if (other.inode && !k->either)
             adopt(set, (size_t)(c - set->changes), k->forward, &other);
         if (why && conflict_add(conflicts, where, c->path, why) < 0)
             r = err_set(e, -ENOMEM, "out of memory");
     }
     for (size_t i = 0; r == 0 && i < set->step_count; i++) {
         const struct step *step = &set->steps[i];
-        const struct change_side *side = k->forward ? &step->before : &step->after;
-        if (step->root != root || step->kind == STEP_META || !S_ISDIR(side->mode))
+        const bool moves_directory = (S_ISDIR(step->before.mode) && (k->forward || k->either)) ||
+                                     (S_ISDIR(step->after.mode) && (!k->forward || k->either));
+        if (step->root != root || step->kind == STEP_META || !moves_directory)
             continue;
         r = check_strangers(&place, k, &set->roots[root], root, step->path, conflicts);
         if (r < 0)
@@ -469,9 +503,10 @@ static int check_root(struct change_set *set, uint32_t root, const struct known 
     return r;
 }
 
-int changes_check(struct change_set *set, bool forward, struct conflicts *conflicts, struct err *e)
+static int check_all(struct change_set *set, bool forward, bool either, struct conflicts *conflicts,
+                     struct err *e)
 {
-    struct known k = {.count = set->change_count, .forward = forward};
+    struct known k = {.count = set->change_count, .forward = forward, .either = either};
     k.items = arena_alloc_array(conflicts->arena, k.count ? k.count : 1, sizeof(struct change *));
     if (!k.items)
         return err_set(e, -ENOMEM, "out of memory");
@@ -483,6 +518,16 @@ int changes_check(struct change_set *set, bool forward, struct conflicts *confli
     for (uint32_t root = 0; r == 0 && root < set->root_count; root++)
         r = check_root(set, root, &k, conflicts, e);
     return r;
+}
+
+int changes_check(struct change_set *set, bool forward, struct conflicts *conflicts, struct err *e)
+{
+    return check_all(set, forward, false, conflicts, e);
+}
+
+int changes_check_either(struct change_set *set, struct conflicts *conflicts, struct err *e)
+{
+    return check_all(set, true, true, conflicts, e);
 }
 
 int changes_identify(struct change_set *set, bool forward, struct err *e)

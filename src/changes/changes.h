@@ -12,7 +12,9 @@
  *
  *   C1  Nothing of a root changes before the journal, which names every step, is on the disk.
  *   C2  Each step can be done again: whether it is done is told by inode numbers alone.
- *   C3  After a crash a transaction that had begun is finished, or taken back, at the next use.
+ *   C3  After a crash a transaction that had begun is finished, or taken back, at the next use. If
+ *       neither can be, since somebody took one of its places away, what can be is taken back, the
+ *       rest is kept, and nobody else waits for it.
  *   C4  What is in a root and is not what the journal says is never moved, changed or removed.
  *   C5  No symbolic link of a root is followed, and no path leads out of it.
  */
@@ -169,6 +171,7 @@ enum journal_state {
     JOURNAL_APPLIED,
     JOURNAL_UNDOING,
     JOURNAL_UNDONE,
+    JOURNAL_STRANDED, /* some of it is real: somebody took a place of it away; undo, redo go on */
     JOURNAL_STATES
 };
 extern const char *const journal_state_names[JOURNAL_STATES];
@@ -197,8 +200,11 @@ int journal_read(int dir, struct arena *arena, struct journal *ret, struct err *
 /* Whether each path is as the steps need it; what is not goes to `conflicts`. A file that was put
  * in the place of another with the same content is taken for it. */
 int changes_check(struct change_set *set, bool forward, struct conflicts *conflicts, struct err *e);
-/* Does all steps, those done already are passed over. On failure some are done. */
-int changes_apply(const struct change_set *set, bool forward, struct err *e);
+/* The same for one that is stranded: each path is to be as before, or as after. */
+int changes_check_either(struct change_set *set, struct conflicts *conflicts, struct err *e);
+/* Does all steps, those done already are passed over. On failure some are done: those before the
+ * first that failed, or `onward`, all that could be. */
+int changes_apply(const struct change_set *set, bool forward, bool onward, struct err *e);
 /* Moves one object, as renameat2; a directory must be writable to its owner for that, as must both
  * its parents: those that are not are so for the moment. */
 int changes_move(int from, const char *from_name, int to, const char *to_name, unsigned flags);

@@ -22,8 +22,9 @@
 enum { JOURNAL_MAX = 1 << 30 };
 
 const char *const journal_state_names[JOURNAL_STATES] = {
-    [JOURNAL_NONE] = "none",       [JOURNAL_HELD] = "held",       [JOURNAL_APPLYING] = "applying",
-    [JOURNAL_APPLIED] = "applied", [JOURNAL_UNDOING] = "undoing", [JOURNAL_UNDONE] = "undone",
+    [JOURNAL_NONE] = "none",         [JOURNAL_HELD] = "held",       [JOURNAL_APPLYING] = "applying",
+    [JOURNAL_APPLIED] = "applied",   [JOURNAL_UNDOING] = "undoing", [JOURNAL_UNDONE] = "undone",
+    [JOURNAL_STRANDED] = "stranded",
 };
 
 /* --- writing --------------------------------------------------------------------------------- */

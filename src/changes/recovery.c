@@ -70,15 +70,15 @@ int recovery_remove(const char *path, const struct change_set *set)
  * They are on the disk before the journal says that they are done, and directories that nobody may
  * look into are closed again.
  */
-static int do_steps(struct transaction *t, bool forward, struct err *e)
+static int do_steps(struct transaction *t, bool forward, bool onward, struct err *e)
 {
     struct change_set *set = &t->journal.set;
     int r = closed_open(t->arena, set);
     if (r < 0)
         return err_errno(e, r, "cannot look into what was changed");
-    r = changes_apply(set, forward, e);
-    if (r < 0)
-        return r;
+    int failure = changes_apply(set, forward, onward, e);
+    if (failure < 0 && !onward)
+        return failure;
     r = closed_open(t->arena, set);
     if (r == 0)
         changes_identify(set, forward, NULL);
@@ -86,23 +86,46 @@ static int do_steps(struct transaction *t, bool forward, struct err *e)
         r = closed_restore(t->arena, set, forward);
     if (r == 0)
         r = durable_after(set);
+    if (failure < 0)
+        return failure;
     return r < 0 ? err_errno(e, r, "cannot write the changes to the disk") : 0;
 }
 
-/* Finishes what had begun; if that cannot be, takes it back (C3). */
+/* Whether it failed by what somebody did to the places, and not by want of anything: then the next
+ * use will not fare better. */
+static bool is_somebodys_doing(int code)
+{
+    static const int codes[] = {ENOENT, ENOTDIR, ELOOP,  EEXIST, ENOTEMPTY, EISDIR,
+                                ESTALE, EXDEV,   EACCES, EPERM,  EBUSY};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]) && !found; i++)
+        found = code == -codes[i];
+    return found;
+}
+
+/* Finishes what had begun; if that cannot be, takes it back, or what can be of it (C3). */
 int recovery_finish(struct transaction *t, bool forward, struct err *e)
 {
     struct err why = {0};
     const enum journal_state begun = t->journal.state;
-    int r = do_steps(t, forward, &why);
-    bool now = forward;
-    if (r < 0) {
-        now = !forward;
-        int back = do_steps(t, now, e);
-        if (back < 0)
-            return back;
+    int r = do_steps(t, forward, false, &why), back = 0;
+    const bool now = r < 0 ? !forward : forward;
+    if (r < 0)
+        back = do_steps(t, now, true, &why);
+    if (back < 0 && !is_somebodys_doing(back)) {
+        if (e)
+            *e = why;
+        return back;
     }
-    t->journal.state = now ? JOURNAL_APPLIED : forward ? JOURNAL_HELD : JOURNAL_UNDONE;
+    if (back < 0) {
+        t->journal.state = JOURNAL_STRANDED;
+        r = err_context(&why, back,
+                        "some of the changes are real and the rest is kept, since somebody "
+                        "changed the places (`nacre undo %.8s` when they are as they were)",
+                        t->journal.id);
+    } else {
+        t->journal.state = now ? JOURNAL_APPLIED : forward ? JOURNAL_HELD : JOURNAL_UNDONE;
+    }
     int written = journal_write(t->dir, &t->journal, true, e);
     if (written < 0) {
         t->journal.state = begun; /* as the disk has it: the next use finishes it */
@@ -168,10 +191,12 @@ static int settle(struct transaction *t, struct err *e)
         r = t->journal.state == JOURNAL_UNDOING ? -EIO : 0;
     }
     /* The crash may have been while it was looked at, or just before it was to be found. */
-    if (r == 0 &&
+    const bool stranded = t->journal.state == JOURNAL_STRANDED;
+    if (r == 0 && !stranded &&
         (r = closed_restore(t->arena, &t->journal.set, t->journal.state == JOURNAL_APPLIED)) < 0)
         err_errno(e, r, "cannot close a directory again");
-    if (r == 0 && (t->journal.state == JOURNAL_APPLIED || t->journal.state == JOURNAL_UNDONE))
+    if (r == 0 &&
+        (t->journal.state == JOURNAL_APPLIED || t->journal.state == JOURNAL_UNDONE || stranded))
         recovery_record(t);
     else if (r == 0)
         recovery_make_known(t);

@@ -187,22 +187,22 @@ int transaction_scan(struct transaction *t, struct conflicts *conflicts, struct 
 
 /* The state on the disk, under the store's lock: somebody else may have turned it. None yet is
  * fine. */
-static int check_state(const struct transaction *t, enum journal_state a, enum journal_state b,
-                       struct err *e)
+static int check_state(const struct transaction *t, unsigned allowed, struct err *e)
 {
     struct journal now = {0};
     int r = journal_read(t->dir, t->arena, &now, e);
     if (r == -ENOENT)
         return 0;
-    if (r == 0 && now.state != a && now.state != b)
+    if (r == 0 && !(allowed & 1U << now.state))
         r = err_set(e, -EALREADY, "run '%s' is %s", now.id, journal_state_names[now.state]);
     return r;
 }
 
 int transaction_discard(struct transaction *t, struct err *e)
 {
+    enum { DISCARDABLE = 1U << JOURNAL_HELD | 1U << JOURNAL_UNDONE | 1U << JOURNAL_STRANDED };
     FD_CLEANUP int lock = store_lock(&t->store, e);
-    int r = lock < 0 ? lock : check_state(t, JOURNAL_HELD, JOURNAL_UNDONE, e);
+    int r = lock < 0 ? lock : check_state(t, DISCARDABLE, e);
     return r < 0 ? r : transaction_forget(t, e);
 }
 
@@ -348,7 +348,7 @@ int transaction_commit(struct transaction *t, struct conflicts *conflicts, struc
     int r = lock_all(t, &locks, e);
     if (r < 0)
         return r;
-    r = check_state(t, JOURNAL_HELD, JOURNAL_HELD, e);
+    r = check_state(t, 1U << JOURNAL_HELD, e);
     if (r < 0)
         return r;
     r = conflicts->count ? 0 : check(t, true, conflicts, e);
@@ -382,8 +382,11 @@ int transaction_commit(struct transaction *t, struct conflicts *conflicts, struc
     else
         closed_restore(t->arena, set, false);
     /* Nothing of it is real, and nothing of it is lost; unless it could be neither finished nor
-     * taken back, and the next use tries again. */
-    if (r < 0 && !(begun && t->journal.state == JOURNAL_APPLYING)) {
+     * taken back: then it is stranded, or if the disk failed the next use tries again. */
+    if (r < 0 && begun && t->journal.state == JOURNAL_STRANDED) {
+        recovery_record(t);
+        recovery_unmark(&t->store, t->journal.id);
+    } else if (r < 0 && !(begun && t->journal.state == JOURNAL_APPLYING)) {
         struct err why;
         if (transaction_hold(t, &why) < 0) {
             /* A journal that says `applying` may be there: nobody is to go by it. */
@@ -473,16 +476,19 @@ int transaction_open(struct arena *arena, const char *state, const char *id,
 static int turn(struct transaction *t, bool forward, struct conflicts *conflicts, struct err *e)
 {
     const enum journal_state from = forward ? JOURNAL_UNDONE : JOURNAL_APPLIED;
+    const enum journal_state while_at_it = forward ? JOURNAL_APPLYING : JOURNAL_UNDOING;
     LOCKS_CLEANUP struct locks locks = {0};
     int r = lock_all(t, &locks, e);
     if (r == 0)
         r = transaction_read(t, e);
     if (r < 0)
         return r;
-    if (t->journal.state != from)
+    const bool stranded = t->journal.state == JOURNAL_STRANDED;
+    if (t->journal.state != from && !stranded)
         return err_set(e, -EALREADY, "run '%s' is %s", t->journal.id,
                        journal_state_names[t->journal.state]);
-    r = check(t, forward, conflicts, e);
+    r = stranded ? changes_check_either(&t->journal.set, conflicts, e)
+                 : check(t, forward, conflicts, e);
     if (r == 0 && conflicts->count)
         r = err_set(e, -EBUSY, "%zu path%s changed since", conflicts->count,
                     conflicts->count == 1 ? " was" : "s were");
@@ -490,13 +496,13 @@ static int turn(struct transaction *t, bool forward, struct conflicts *conflicts
         recovery_unmark(&t->store, t->journal.id);
         return r;
     }
-    t->journal.state = forward ? JOURNAL_APPLYING : JOURNAL_UNDOING;
+    t->journal.state = while_at_it;
     recovery_mark(&t->store, t->journal.id, NULL);
     r = journal_write(t->dir, &t->journal, true, e);
     if (r == 0)
         r = recovery_finish(t, forward, e);
     /* Neither finished nor taken back: the next use tries again. */
-    if (t->journal.state != (forward ? JOURNAL_APPLYING : JOURNAL_UNDOING))
+    if (t->journal.state != while_at_it)
         recovery_unmark(&t->store, t->journal.id);
     return r;
 }
@@ -580,7 +586,8 @@ int transaction_later(const struct transaction *t, const char *const **ret, size
         struct journal other;
         arena_init(&arena, &allocator_libc, LATER_BYTES_MAX);
         if (dir >= 0 && journal_read(dir, &arena, &other, NULL) == 0 &&
-            other.state == JOURNAL_APPLIED && overlaps(&index, &other.set))
+            (other.state == JOURNAL_APPLIED || other.state == JOURNAL_STRANDED) &&
+            overlaps(&index, &other.set))
             ids[(*ret_count)++] = arena_copy(t->arena, other.id, UUID_TEXT);
         arena_release(&arena);
     }

@@ -56,7 +56,7 @@ static int do_turn(struct transaction *t, enum turn turn, struct conflicts *conf
                                      : err_set(e, -EALREADY, "run '%s' is %s", t->journal.id,
                                                journal_state_names[state]);
     case TURN_DISCARD:
-        return state == JOURNAL_HELD || state == JOURNAL_UNDONE
+        return state == JOURNAL_HELD || state == JOURNAL_UNDONE || state == JOURNAL_STRANDED
                    ? transaction_discard(t, e)
                    : err_set(e, -EALREADY, "run '%s' is %s: `nacre undo` takes it back",
                              t->journal.id, journal_state_names[state]);
@@ -155,7 +155,8 @@ static int turn_one(const char *state, const char *id, enum turn turn,
             for (size_t i = later_count; status == 0 && i-- > 0;) {
                 struct transaction other = TRANSACTION_NONE;
                 bool open = transaction_open(&arena, state, later[i], &other, NULL) == 0 &&
-                            other.journal.state == JOURNAL_APPLIED;
+                            (other.journal.state == JOURNAL_APPLIED ||
+                             other.journal.state == JOURNAL_STRANDED);
                 transaction_close(&other);
                 if (open)
                     status = turn_one(state, later[i], turn, wanted, depth + 1);

@@ -541,12 +541,17 @@ static int note_mended(nacre_result *r)
         [JOURNAL_APPLIED] = "it was cut off while its changes became real: that was finished",
         [JOURNAL_UNDOING] = "it was cut off: its changes are not whole",
         [JOURNAL_UNDONE] = "it was cut off while its changes were taken back: that was finished",
+        [JOURNAL_STRANDED] = "it was cut off while its changes became real, and somebody changed "
+                             "the places since: some of them are real, the rest is kept",
     };
     const struct mended *mended = &r->transaction.mended;
     int failure = 0;
     for (size_t i = 0; failure == 0 && i < mended->count; i++) {
         char time[CLOCK_RFC3339 + 1];
         clock_format_rfc3339(clock_utc_ms(), time);
+        if (mended->items[i].state == JOURNAL_STRANDED)
+            result_warn(r, "run %.8s: %s (`nacre undo %.8s` when they are as they were)",
+                        mended->items[i].id, what[JOURNAL_STRANDED], mended->items[i].id);
         const struct entry entry = {.kind = ENTRY_RECOVERY,
                                     .time = time,
                                     .id = mended->items[i].id,

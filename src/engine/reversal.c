@@ -430,8 +430,7 @@ void reversal_end(nacre_result *r, const nacre_run_options *o, const struct sett
                 err_context(&r->error, failure,
                             "the changes are real, but the disk failed while that was written down "
                             "(the next use of nacre here looks at it again)");
-            }
-            if (t->journal.state == JOURNAL_HELD)
+            } else if (t->journal.state == JOURNAL_HELD)
                 err_context(&r->error, failure,
                             "the changes are held, and nothing of them is real");
             fail(r);
