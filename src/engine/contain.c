@@ -540,8 +540,6 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         reversal_give_up(r);
     if (o->session)
         remember_end(r, &plan);
-    /* All of it is dead since the end was told; its guard had time to go meanwhile. */
-    pool_bury(&r->engine->pool, &r->ended);
     r->duration_ms = run.duration_ms;
     r->usage = run.outcome.usage;
     int collected = collect_output(r, limit);

@@ -215,6 +215,8 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
         fail(r);
     sandbox_release(&r->sandbox); /* if it never came to its use */
     finish_recording(r, o, &setting);
+    /* All of it is dead since the end was told; its guard had the time of the record to go. */
+    pool_bury(&r->engine->pool, &r->ended);
     hashing_end(r);
 }
 

@@ -391,6 +391,16 @@ static void test_clock(void)
         clock_format_rfc3339(times[i].ms, text);
         tap_text(text, times[i].text, "clock: rfc 3339");
     }
+    size_t other = 0;
+    for (time_t at = -62135596800; at <= 253402300799; at += 1000003) {
+        struct tm t;
+        char wanted[CLOCK_RFC3339 + 1];
+        gmtime_r(&at, &t);
+        strftime(wanted, sizeof(wanted), "%Y-%m-%dT%H:%M:%S.000Z", &t);
+        clock_format_rfc3339((int64_t)at * 1000, text);
+        other += strcmp(strchr(wanted, '-'), strchr(text, '-')) != 0;
+    }
+    tap_check(other == 0, "clock: every date is the C library's");
     uint64_t before = clock_monotonic_ms();
     int64_t utc = clock_utc_ms();
     usleep(5000);
