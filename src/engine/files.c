@@ -87,12 +87,29 @@ static bool is_program(const struct stat *st)
     return S_ISREG(st->st_mode) && st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH);
 }
 
+/* There may be many, and are few: what is never used is not to be touched. */
+static int grow(struct arena *arena, struct files *f)
+{
+    enum { ROOM = 64 };
+    const size_t room = f->room ? 4 * f->room : ROOM;
+    struct files_entry *entries = arena_alloc_array(arena, room, sizeof(*entries));
+    if (!entries)
+        return -ENOMEM;
+    if (f->count)
+        memcpy(entries, f->entries, f->count * sizeof(*entries));
+    f->entries = entries;
+    f->room = room;
+    return 0;
+}
+
 static int add(struct arena *arena, struct files *f, enum files_kind kind, const char *name,
                int dir, const char *path)
 {
     struct stat st, own;
     if (fstatat(dir, path, &st, 0) < 0 || !is_program(&st) || f->count == ENTRIES_MAX)
         return 0;
+    if (f->count == f->room && grow(arena, f) < 0)
+        return -ENOMEM;
     bool link = fstatat(dir, path, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
     /* It is opened again where bytes are compared: by its directory, which does not change. */
     const char *copy =
@@ -215,8 +232,7 @@ int files_open(struct arena *arena, const struct policy *policy, const char *sea
     struct stat dirs[FILES_DIRS_MAX] = {0};
     unsigned char key[SHA256_BYTES];
     *ret = (struct files){0};
-    ret->entries = arena_alloc_array(arena, ENTRIES_MAX, sizeof(*ret->entries));
-    int r = ret->entries ? open_dirs(arena, search_path, ret, dirs) : -ENOMEM;
+    int r = open_dirs(arena, search_path, ret, dirs);
     bool settled = r == 0 && memory && key_of(policy, dirs, ret->dir_count, key);
     ret->found = settled ? arena_alloc(arena, sizeof(memory->last.found)) : NULL;
     if (ret->found) {

@@ -50,7 +50,7 @@ struct files {
     int *dirs; /* of the search path, each once */
     size_t dir_count;
     struct files_entry *entries;
-    size_t count;
+    size_t count, room;
     size_t lookups; /* so far */
     bool known;     /* `found` is what was found before; else what is found now */
     unsigned char *found;

@@ -61,7 +61,7 @@ same 'descriptors' 'ls /proc/self/fd | tr "\n" " "; [ -p /dev/stdin ] && echo pi
 same 'a plain command' 'cat file'
 same 'one that is not there' 'not-a-command 1 2'
 same 'one that a signal ends' "sh -c 'kill -9 \$\$'"
-same 'processes' 'sleep 0.01 & wait; jobs; ps -o pid=,args= > listed; wc -l < listed'
+same 'processes' 'sleep 0.01 & wait; jobs; ps -o pid=,args= > /tmp/listed; wc -l < /tmp/listed'
 same 'changes' 'mkdir -p d/e; echo x > d/e/f; rm file; ln -s d l; chmod 700 d'
 same 'limits' 'ulimit -a'
 same 'a directory below' 'pwd; ls' --cwd d

@@ -35,11 +35,12 @@ struct guard {
     struct launch *launch;
     pid_t init;
     int pidfd, alive;
+    bool handed_over; /* what comes on `alive` from then on is init's account */
     uint64_t start_ms, asked_ms, disk_ms, patience_ms;
     enum phase phase;
     enum wire_limit limit;
     enum wire_means means;
-    bool joined, swept;
+    bool joined, swept, counted; /* counted: init has said that nobody is left, and what was used */
     struct wire_usage usage;
     struct wire_message ended; /* landlock strength: there is no init to say so */
     struct handover handover;
@@ -111,7 +112,7 @@ static void end(struct guard *g, enum wire_limit limit)
 
 /* --- the account ---------------------------------------------------------------------------- */
 
-static void add_usage(struct wire_usage *usage, const struct rusage *r)
+void guard_add_usage(struct wire_usage *usage, const struct rusage *r)
 {
     usage->cpu_us += (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000 +
                      (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
@@ -143,7 +144,7 @@ static bool reap(struct guard *g)
             continue;
         if (pid == g->init) {
             g->ended = (struct wire_message){.kind = WIRE_ENDED, .code = status};
-            add_usage(&g->usage, &r);
+            guard_add_usage(&g->usage, &r);
             kill_all(g);
         } else if (g->ended.kind == WIRE_ENDED) {
             g->ended.survivors++;
@@ -153,12 +154,27 @@ static bool reap(struct guard *g)
 
 /* --- one turn ------------------------------------------------------------------------------- */
 
+/* Init's last word. It alone holds the other end. */
+static void receive_account(struct guard *g)
+{
+    struct wire_usage usage;
+    ssize_t n = recv(g->alive, &usage, sizeof(usage), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    g->alive = -1;
+    g->counted = n == (ssize_t)sizeof(usage);
+    if (g->counted)
+        g->usage = usage;
+}
+
 static void receive_handover(struct guard *g)
 {
     int r = handover_receive(g->alive, g->launch->full, &g->handover);
     if (r == -EAGAIN)
         return;
-    g->alive = -1; /* no longer polled; its end stays open for as long as we live (L1) */
+    g->handed_over = true;
+    if (r < 0 || !g->launch->full)
+        g->alive = -1; /* no longer polled; its end stays open for as long as we live (L1) */
     if (r < 0)
         return; /* init died while it built, and said why */
     launch_report(WIRE_BUILT, g->launch, 0);
@@ -235,7 +251,7 @@ static void keep_time(struct guard *g, uint64_t now_ms)
     }
 }
 
-/* Waits until something happens and does it. False: init, or everybody, has ended. */
+/* Waits until something happens and does it. False: everybody has ended, but for init perhaps. */
 static bool turn(struct guard *g)
 {
     enum { INIT, CONTROL, ALIVE, NOTICES, DISK, PROGRAMS, WATCHED };
@@ -269,8 +285,12 @@ static bool turn(struct guard *g)
     if (r > 0) {
         if (watched[INIT].revents & POLLIN)
             return false;
-        if (watched[ALIVE].revents)
+        if (watched[ALIVE].revents && g->handed_over)
+            receive_account(g);
+        else if (watched[ALIVE].revents)
             receive_handover(g);
+        if (g->counted)
+            return false;
         if (watched[NOTICES].revents & POLLIN)
             notices_answer(&g->notices);
         else if (watched[NOTICES].revents)
@@ -287,15 +307,20 @@ static bool turn(struct guard *g)
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
+static void bury(const struct guard *g, struct rusage *ret)
+{
+    while (wait4(g->init, NULL, 0, ret) < 0 && errno == EINTR)
+        ;
+}
+
 static void report(struct guard *g)
 {
     struct wire_message message = {.kind = WIRE_GONE, .limit = g->limit, .means = g->means};
-    if (g->launch->full) {
-        struct rusage r = {0};
-        while (wait4(g->init, NULL, 0, &r) < 0 && errno == EINTR)
-            ;
-        add_usage(&g->usage, &r);
-    } else {
+    struct rusage r = {0};
+    if (g->launch->full && !g->counted) {
+        bury(g, &r);
+        guard_add_usage(&g->usage, &r);
+    } else if (!g->launch->full) {
         programs_finish(&g->launch->trace.programs);
         g->usage.processes_peak = (uint32_t)g->launch->trace.peak;
         g->usage.spawns_refused = g->launch->trace.refused;
@@ -313,9 +338,13 @@ static void report(struct guard *g)
     watch_raise_cpu(&g->watch, cgroup_cpu_ms(&g->cgroup));
     if (g->watch.cpu_ms * 1000 > message.usage.cpu_us)
         message.usage.cpu_us = g->watch.cpu_ms * 1000;
+    /* With init go mounts and namespaces, in which nobody is any more: that takes longer than many
+     * commands, and is for us alone to wait for. */
+    send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
+    if (g->launch->full && g->counted)
+        bury(g, &r);
     disk_end(&g->disk);
     cgroup_leave(&g->cgroup);
-    send(WIRE_CONTROL_FD, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive)

@@ -327,6 +327,20 @@ static void keep_patience(const struct trace *t, bool *ticking)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* Nobody is left, and who was has been accounted for: the guard need not wait until we are gone. */
+static void tell_guard(const struct launch *l)
+{
+    struct wire_usage usage = {0};
+    struct rusage r;
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    for (size_t i = 0; i < sizeof(whose) / sizeof(whose[0]); i++) {
+        if (getrusage(whose[i], &r) < 0)
+            return;
+        guard_add_usage(&usage, &r);
+    }
+    send(l->alive, &usage, sizeof(usage), MSG_NOSIGNAL);
+}
+
 /* Reaps until nobody is left; when the program ends, the others are killed. */
 static _Noreturn void reap(struct launch *l, pid_t program)
 {
@@ -365,6 +379,7 @@ static _Noreturn void reap(struct launch *l, pid_t program)
     send(WIRE_CONTROL_FD, &counted, sizeof(counted), MSG_NOSIGNAL);
     if (ended.kind == WIRE_ENDED)
         send(WIRE_CONTROL_FD, &ended, sizeof(ended), MSG_NOSIGNAL);
+    tell_guard(l);
     _exit(0);
 }
 

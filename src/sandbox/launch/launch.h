@@ -138,6 +138,8 @@ int launch_begin_programs(struct launch *l, uid_t uid, gid_t gid);
 
 /* guard.c: returns when everything is over and told. */
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive);
+struct rusage;
+void guard_add_usage(struct wire_usage *usage, const struct rusage *r);
 
 /* keep.c: never returns. */
 _Noreturn void keep_main(struct launch *l);
