@@ -516,6 +516,8 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         failure = run_weaker(r, o, setting, &guard, &notes, &run);
     }
     phases_enter(&r->phases, PHASE_CHANGES);
+    if (failure == 0)
+        recording_file_output(r);
     notes.count = 0;
     git_guard_finish(&guard, &notes);
     for (size_t i = 0; i < notes.count; i++)

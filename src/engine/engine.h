@@ -144,6 +144,15 @@ struct nacre_result {
         int running;           /* held as long as the run is under way; -1 */
         struct redactor *redactor;
         struct transcript transcript;
+        struct filing { /* of what was printed, beside the look at what was changed */
+            pthread_t thread;
+            bool started;
+            struct buf frames;
+            unsigned char hashes[RUN_STREAMS][SHA256_BYTES];
+            char object[SHA256_HEX + 1];
+            int failure;
+            struct err err;
+        } filing;
         bool sees_secrets; /* the caller gets the output as it is */
         bool transcribes;  /* what is printed is redacted, for the record or for the caller */
         bool intended, durable, placed;
@@ -272,6 +281,8 @@ int recording_start(nacre_result *r, const nacre_run_options *o, const struct se
 int recording_sync(nacre_result *r);
 /* A piece of output; none at a stream's end. */
 int recording_read(nacre_result *r, enum run_stream stream, const char *bytes, size_t len);
+/* All has been read: what is too large for an entry is written beside what follows. */
+void recording_file_output(nacre_result *r);
 /* Where the caller is not to see secrets: none is left in the list of programs. */
 int recording_redact_programs(nacre_result *r);
 /* At the end of all, before the result is given away. */

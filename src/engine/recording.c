@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -308,31 +309,65 @@ static int fill_changes(nacre_result *r, struct entry_changes *ret)
     return failure;
 }
 
+/* Takes the frames, and puts those that are too large for an entry where objects are. */
+static void *file_output(void *user)
+{
+    struct recording *rec = user;
+    struct filing *f = &rec->filing;
+    f->failure = transcript_take(&rec->transcript, &f->frames, f->hashes);
+    if (f->failure < 0)
+        err_set(&f->err, f->failure, "out of memory for the record");
+    else if (f->frames.len > INLINE_MAX)
+        f->failure = object_put(rec->objects, f->frames.data, f->frames.len, f->object, &f->err);
+    return NULL;
+}
+
+void recording_file_output(nacre_result *r)
+{
+    struct recording *rec = &r->recording;
+    sigset_t all, before;
+    if (!rec->ledger || r->captures[RUN_STDOUT].total + r->captures[RUN_STDERR].total <= INLINE_MAX)
+        return; /* is done in less time than a thread takes to start */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rec->filing.started = pthread_create(&rec->filing.thread, NULL, file_output, rec) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Waits for that. */
+static void finish_filing(struct recording *rec)
+{
+    if (rec->filing.started)
+        pthread_join(rec->filing.thread, NULL);
+    rec->filing.started = false;
+}
+
 static int fill_output(nacre_result *r, struct entry_output *ret)
 {
     struct recording *rec = &r->recording;
-    unsigned char hashes[RUN_STREAMS][SHA256_BYTES];
-    struct buf frames;
-    buf_init(&frames, &allocator_libc, REDACTED_MAX);
-    int failure = transcript_take(&rec->transcript, &frames, hashes);
+    const struct filing *f = &rec->filing;
+    if (f->started)
+        finish_filing(rec);
+    else
+        file_output(rec);
+    int failure = f->failure;
     if (failure < 0)
-        err_set(&r->error, failure, "out of memory for the record");
+        r->error = f->err;
     struct entry_stream *const streams[] = {
         [RUN_STDOUT] = &ret->stdout_stream, [RUN_STDERR] = &ret->stderr_stream};
     ret->known = true;
     for (enum run_stream i = 0; i < RUN_STREAMS; i++) {
         streams[i]->bytes = r->captures[i].total;
         streams[i]->truncated = r->captured[i].truncated || rec->transcript.omitted;
-        memcpy(streams[i]->hash, hashes[i], SHA256_BYTES);
+        memcpy(streams[i]->hash, f->hashes[i], SHA256_BYTES);
     }
-    if (failure == 0 && frames.len > INLINE_MAX) {
-        failure = object_put(rec->objects, frames.data, frames.len, ret->object, &r->error);
-    } else if (failure == 0 && frames.len) {
-        ret->frames.bytes = arena_copy(&r->arena, frames.data, frames.len);
-        ret->frames.len = frames.len;
+    if (failure == 0 && f->frames.len > INLINE_MAX) {
+        memcpy(ret->object, f->object, sizeof(ret->object));
+    } else if (failure == 0 && f->frames.len) {
+        ret->frames.bytes = arena_copy(&r->arena, f->frames.data, f->frames.len);
+        ret->frames.len = f->frames.len;
     }
     rec->redactions += transcript_redactions(&rec->transcript);
-    buf_release(&frames);
     return failure;
 }
 
@@ -590,6 +625,7 @@ int recording_start(nacre_result *r, const nacre_run_options *o, const struct se
     struct recording *rec = &r->recording;
     int failure = 0;
     transcript_release(&rec->transcript); /* of a first try, which ran nothing */
+    buf_init(&rec->filing.frames, &allocator_libc, REDACTED_MAX);
     rec->transcribes = rec->ledger || !rec->sees_secrets;
     if (rec->transcribes)
         failure =
@@ -693,6 +729,9 @@ void recording_tidy(nacre_result *r, const struct policy *policy)
 void recording_release(nacre_result *r)
 {
     fd_close(&r->recording.running);
+    finish_filing(&r->recording);
+    if (r->recording.filing.frames.allocator)
+        buf_release(&r->recording.filing.frames);
     transcript_release(&r->recording.transcript);
     redactor_free(r->recording.redactor);
     redactor_free(r->recording.output_redactor);

@@ -17,8 +17,8 @@
 #include "base/uuid.h"
 
 enum {
-    FAN = 2, /* digits of a name that are its directory */
-    LEVEL = 3,
+    FAN = 2,   /* digits of a name that are its directory */
+    LEVEL = 1, /* a caller waits: of ordinary output more makes hardly anything smaller */
     NAME_SIZE = SHA256_HEX + 8, /* ab/cdef….zst and a NUL */
     UNFINISHED_S = 3600,        /* who writes longer than this is dead */
 };

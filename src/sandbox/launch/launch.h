@@ -11,15 +11,14 @@
  * name:
  *
  *   L1  The guard ends with the supervisor; init dies with the guard; everything dies with init.
- *   L2  GONE is sent only after init was reaped, so nothing of the tree runs then.
- *   L3  Any step that fails ends the launch before the program runs.
- *   L4  Init has no capability and cannot be traced when the program starts.
- *   L5  Host uid 0 is never mapped into the sandbox.
- *   L6  The program starts no process that its tracer has not agreed to.
- *   L7  A program that is executed ahead reads nothing but the gate until L4 holds and the last
- *       wall stands; and it is the only one that its launcher ever starts.
- *   L8  No program runs an instruction before the supervisor has seen it and agreed, but for the
- *       shell that runs the text, which is only seen.
+ *   L2  GONE is sent only after init was reaped, or when init has: then nothing of the tree is left
+ * but init itself, which ends at once, and runs nothing that is not here. L3  Any step that fails
+ * ends the launch before the program runs. L4  Init has no capability and cannot be traced when the
+ * program starts. L5  Host uid 0 is never mapped into the sandbox. L6  The program starts no
+ * process that its tracer has not agreed to. L7  A program that is executed ahead reads nothing but
+ * the gate until L4 holds and the last wall stands; and it is the only one that its launcher ever
+ * starts. L8  No program runs an instruction before the supervisor has seen it and agreed, but for
+ * the shell that runs the text, which is only seen.
  */
 #ifndef NACRE_SANDBOX_LAUNCH_H
 #define NACRE_SANDBOX_LAUNCH_H
