@@ -111,7 +111,7 @@ int always_write(struct arena *arena, const struct question *q, struct always *r
     const char *temporary = arena_format(arena, "%s.%s", done.file, unique);
     if (r == 0 && !temporary)
         r = err_set(e, -ENOMEM, "out of memory");
-    if (r == 0) {
+    if (r == 0 && temporary) {
         r = write_beside(temporary, after.data, after.len, st.st_mode);
         if (r < 0)
             err_errno(e, r, "cannot write '%s'", temporary);
