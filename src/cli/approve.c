@@ -451,62 +451,11 @@ static int run_answer(const char *command, const struct answer_options *wanted,
     return cli_finish(status, EXIT_NO);
 }
 
-/* --- a key ----------------------------------------------------------------------------------- */
-
-/* The name in "uid 1000 (ada)", or the number. */
-static const char *default_name(struct arena *arena)
-{
-    const char *user = asking_user(arena, getuid());
-    const char *open = user ? strchr(user, '(') : NULL;
-    return open ? arena_copy(arena, open + 1, strlen(open) - 2)
-                : arena_format(arena, "uid-%u", (unsigned)getuid());
-}
-
-static int set_passphrase(const struct answer_options *wanted)
-{
-    char passphrase[PASSPHRASE_MAX + 1];
-    const char *state = kept_state_dir();
-    struct note_signer signer;
-    struct arena arena;
-    struct err e = {0};
-    struct buf key;
-    arena_init(&arena, &allocator_libc, 1 << 16);
-    buf_init(&key, &allocator_libc, 1 << 12);
-    const char *name = wanted->name ? wanted->name : default_name(&arena);
-    int r = state && name
-                ? passphrase_read("new passphrase: ", wanted->passphrase_file, true, passphrase, &e)
-                : err_set(&e, -ENOTDIR, "HOME is not set, so there is no place for it");
-    if (r == 0) {
-        r = approver_make(state, name, passphrase, &signer, &e);
-        passphrase_forget(passphrase);
-    }
-    if (r == 0)
-        r = note_key_write(&signer.public, &key);
-    memset(&signer, 0, sizeof(signer));
-    __asm__ volatile("" ::"r"(&signer) : "memory");
-    if (r < 0) {
-        cli_complain("approve: %s", e.message);
-    } else {
-        struct buf out;
-        buf_init(&out, &allocator_libc, 1 << 14);
-        buf_append_format(&out,
-                          "# Answers count only if they are signed with this key. In "
-                          "/etc/nacre/config.yaml no\n"
-                          "# other file can change it; in your own, whoever can write there can.\n"
-                          "approvals:\n  approver: %s\n  key: \"%s\"\n",
-                          name, key.data);
-        cli_print_buf(&out);
-    }
-    buf_release(&key);
-    arena_release(&arena);
-    return cli_finish(r < 0 ? EXIT_NO : EXIT_YES, EXIT_NO);
-}
-
 static int run_approve(const void *options, const struct options_parsed *words)
 {
     const struct answer_options *wanted = options;
     if (wanted->set_passphrase && words->count == 0)
-        return set_passphrase(wanted);
+        return passphrase_set(wanted->name, wanted->passphrase_file);
     return run_answer("approve", wanted, words, true);
 }
 

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/cli.h"
+#include "cli/kept.h"
 
 /* The first line, without its end. */
 static int read_line(int fd, char ret[PASSPHRASE_MAX + 1])
@@ -79,4 +81,52 @@ int passphrase_read(const char *prompt, const char *file, bool twice, char ret[P
 void passphrase_forget(char text[PASSPHRASE_MAX + 1])
 {
     sodium_memzero(text, PASSPHRASE_MAX + 1);
+}
+
+/* The name in "uid 1000 (ada)", or the number. */
+static const char *default_name(struct arena *arena)
+{
+    const char *user = asking_user(arena, getuid());
+    const char *open = user ? strchr(user, '(') : NULL;
+    return open ? arena_copy(arena, open + 1, strlen(open) - 2)
+                : arena_format(arena, "uid-%u", (unsigned)getuid());
+}
+
+int passphrase_set(const char *wanted_name, const char *file)
+{
+    char passphrase[PASSPHRASE_MAX + 1];
+    const char *state = kept_state_dir();
+    struct note_signer signer;
+    struct arena arena;
+    struct err e = {0};
+    struct buf key;
+    arena_init(&arena, &allocator_libc, 1 << 16);
+    buf_init(&key, &allocator_libc, 1 << 12);
+    const char *name = wanted_name ? wanted_name : default_name(&arena);
+    int r = state && name ? passphrase_read("new passphrase: ", file, true, passphrase, &e)
+                          : err_set(&e, -ENOTDIR, "HOME is not set, so there is no place for it");
+    if (r == 0) {
+        r = approver_make(state, name, passphrase, &signer, &e);
+        passphrase_forget(passphrase);
+    }
+    if (r == 0)
+        r = note_key_write(&signer.public, &key);
+    memset(&signer, 0, sizeof(signer));
+    __asm__ volatile("" ::"r"(&signer) : "memory");
+    if (r < 0) {
+        cli_complain("approve: %s", e.message);
+    } else {
+        struct buf out;
+        buf_init(&out, &allocator_libc, 1 << 14);
+        buf_append_format(&out,
+                          "# Answers count only if they are signed with this key. In "
+                          "/etc/nacre/config.yaml no\n"
+                          "# other file can change it; in your own, whoever can write there can.\n"
+                          "approvals:\n  approver: %s\n  key: \"%s\"\n",
+                          name, key.data);
+        cli_print_buf(&out);
+    }
+    buf_release(&key);
+    arena_release(&arena);
+    return cli_finish(r < 0 ? EXIT_NO : EXIT_YES, EXIT_NO);
 }

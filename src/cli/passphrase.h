@@ -13,4 +13,7 @@ int passphrase_read(const char *prompt, const char *file, bool twice, char ret[P
                     struct err *e);
 void passphrase_forget(char text[PASSPHRASE_MAX + 1]);
 
+/* `approve --set-passphrase`: an exit status. Both may be NULL. */
+int passphrase_set(const char *name, const char *file);
+
 #endif
