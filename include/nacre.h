@@ -94,7 +94,13 @@ typedef enum nacre_stream { NACRE_STDOUT, NACRE_STDERR } nacre_stream;
 #define NACRE_OUTPUT_MAX         67108864
 #define NACRE_TEXT_MAX           4194304
 
-#define NACRE_RUN_OPTIONS_VERSION 5
+/* Whose word on_confirm's answer is. */
+typedef enum nacre_confirm_by {
+    NACRE_CONFIRM_PERSON = 0, /* of a person at a terminal, whom the host itself has asked */
+    NACRE_CONFIRM_CLIENT = 1  /* a client's, which counts only where `approvals.elicit` says so */
+} nacre_confirm_by;
+
+#define NACRE_RUN_OPTIONS_VERSION 6
 
 typedef struct nacre_run_options {
     unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
@@ -142,8 +148,12 @@ typedef struct nacre_run_options {
     const char *network;
     const char *const *read_paths, *const *write_paths, *const *limits;
     /*
-     * Called when a person must confirm, with the verdict as JSON. Returns 1 for yes; anything else
-     * is no. NULL: nobody is there to ask, and the run is refused as NEEDS_CONFIRMATION.
+     * Called when a person must confirm, with the verdict as JSON. Returns 1 for yes, a negative
+     * number if nobody could be asked after all, which is as if this were NULL; anything else is
+     * no. NULL: nobody is there to ask, and the question is kept (docs/approvals.md): the run is
+     * refused as NEEDS_CONFIRMATION, its correlation_id is the question's id, and once somebody has
+     * said yes with `nacre approve`, the same call goes through, once; after a no it is DENIED with
+     * the reason that was given. Not called either where the policy wants answers that are signed.
      */
     int (*on_confirm)(void *user, const char *verdict_json, size_t len);
     /* 1: the host has decided already, and no policy is asked. The walls are the same. */
@@ -199,13 +209,28 @@ typedef struct nacre_run_options {
      * for a terminal whose input is over, where it is 5 s.
      */
     uint64_t input_timeout_ms;
+    /*
+     * 1: a question that nobody here answers is waited for, until somebody does with `nacre
+     * approve` or `nacre deny`, or the policy's `approvals.timeout` is over, which denies. When
+     * cancel_fd becomes readable meanwhile, or the process dies, the question is withdrawn.
+     */
+    int wait_for_answer;
+    /*
+     * Called from within nacre_run when a question is pending, with its id, also where it is not
+     * waited for: the run's correlation_id, or that of an earlier run which asked the same and got
+     * no answer yet. Returning anything but 0 withdraws a question that is this run's own, and the
+     * run is refused. NULL: none.
+     */
+    int (*on_pending)(void *user, const char *id);
+    /* Whose word on_confirm's answer is. */
+    nacre_confirm_by confirm_by;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, \
-            NULL, 0, 0, NULL, -1, 0, -1, 0                                                         \
+            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON                          \
     }
 
 /*

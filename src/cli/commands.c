@@ -5,13 +5,25 @@ extern const struct command command_run, command_diff, command_undo, command_red
     command_discard, command_history, command_stats, command_verify, command_prove, command_hash,
     command_test, command_parse, command_plan, command_status, command_allowlist, command_blocklist,
     command_agents, command_policy, command_doctor, command_completion, command_replay, command_ps,
-    command_logs, command_input, command_wait, command_kill, command_session, command_daemon;
+    command_logs, command_input, command_wait, command_kill, command_session, command_daemon,
+    command_pending, command_approve, command_deny, command_escalations;
 
 const struct command *const cli_commands[] = {
-    &command_run,    &command_ps,      &command_logs,      &command_input,      &command_wait,
-    &command_kill,   &command_session, &command_diff,      &command_undo,       &command_redo,
-    &command_commit, &command_discard, &command_history,   &command_stats,      &command_verify,
-    &command_prove,  &command_replay,  &command_test,      &command_parse,      &command_plan,
-    &command_hash,   &command_status,  &command_allowlist, &command_blocklist,  &command_agents,
-    &command_policy, &command_daemon,  &command_doctor,    &command_completion, NULL,
+    &command_run,         &command_ps,
+    &command_logs,        &command_input,
+    &command_wait,        &command_kill,
+    &command_session,     &command_pending,
+    &command_approve,     &command_deny,
+    &command_escalations, &command_diff,
+    &command_undo,        &command_redo,
+    &command_commit,      &command_discard,
+    &command_history,     &command_stats,
+    &command_verify,      &command_prove,
+    &command_replay,      &command_test,
+    &command_parse,       &command_plan,
+    &command_hash,        &command_status,
+    &command_allowlist,   &command_blocklist,
+    &command_agents,      &command_policy,
+    &command_daemon,      &command_doctor,
+    &command_completion,  NULL,
 };
