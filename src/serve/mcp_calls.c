@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "serve/mcp_internal.h"
 
+enum { LATE_MS = 200 };
+
 struct mcp_call *mcp_call_find(struct mcp *m, const char *id)
 {
     struct mcp_call *call = m->calls;
@@ -276,12 +278,15 @@ int mcp_calls_tick(struct mcp *m)
     for (struct mcp_call *call = m->calls; call; call = call->next) {
         if (call->answered || call->cancelled)
             continue;
-        if (patience && call->run && !call->run->asking && !call->run->over) {
-            if (now - call->begun_ms >= patience) {
+        if (patience && call->tool && call->tool->run == mcp_run_command) {
+            bool late = now - call->begun_ms >= patience;
+            const struct mcp_run *run = call->run;
+            if (late && run && !run->asking && !run->over) {
                 answer_with_handle(call, &lines);
                 continue;
             }
-            nearer(&next, now, call->begun_ms + patience);
+            /* One that waits for its turn, or for an answer, has its handle as soon as it runs. */
+            nearer(&next, now, late ? now + LATE_MS : call->begun_ms + patience);
         }
         if (!call->token[0] || !every)
             continue;
