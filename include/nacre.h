@@ -148,11 +148,12 @@ typedef struct nacre_run_options {
     const char *network;
     const char *const *read_paths, *const *write_paths, *const *limits;
     /*
-     * Called when a person must confirm, with the verdict as JSON. Returns 1 for yes; anything else
-     * is no. NULL: nobody is there to ask, and the question is kept (docs/approvals.md): the run is
+     * Called when a person must confirm, with the verdict as JSON. Returns 1 for yes, a negative
+     * number if nobody could be asked after all, which is as if this were NULL; anything else is
+     * no. NULL: nobody is there to ask, and the question is kept (docs/approvals.md): the run is
      * refused as NEEDS_CONFIRMATION, its correlation_id is the question's id, and once somebody has
-     * said yes with `nacre approve`, the same call goes through, once. Not called either where the
-     * policy wants answers that are signed.
+     * said yes with `nacre approve`, the same call goes through, once; after a no it is DENIED with
+     * the reason that was given. Not called either where the policy wants answers that are signed.
      */
     int (*on_confirm)(void *user, const char *verdict_json, size_t len);
     /* 1: the host has decided already, and no policy is asked. The walls are the same. */
@@ -215,9 +216,10 @@ typedef struct nacre_run_options {
      */
     int wait_for_answer;
     /*
-     * Called from within nacre_run when a question was written down and is pending, with its id,
-     * the run's correlation_id; also where it is not waited for. Returning anything but 0 withdraws
-     * the question, and the run is refused. NULL: none.
+     * Called from within nacre_run when a question is pending, with its id, also where it is not
+     * waited for: the run's correlation_id, or that of an earlier run which asked the same and got
+     * no answer yet. Returning anything but 0 withdraws a question that is this run's own, and the
+     * run is refused. NULL: none.
      */
     int (*on_pending)(void *user, const char *id);
     /* Whose word on_confirm's answer is. */

@@ -20,6 +20,8 @@
 #define NAME  "journal"
 
 enum { JOURNAL_MAX = 1 << 30 };
+/* An older journal has no word on what is allowed, and so it is not. */
+enum { MET_CONFLICTS = 1 << 0, ALLOWED = 1 << 1 };
 
 const char *const journal_state_names[JOURNAL_STATES] = {
     [JOURNAL_NONE] = "none",         [JOURNAL_HELD] = "held",       [JOURNAL_APPLYING] = "applying",
@@ -111,7 +113,7 @@ int journal_write(int dir, const struct journal *journal, bool durable, struct e
     put_number(&b, journal->state);
     put_number(&b, journal->sequence);
     put_number(&b, (uint64_t)journal->start_ns);
-    put_number(&b, journal->met_conflicts);
+    put_number(&b, (journal->met_conflicts ? MET_CONFLICTS : 0) | (journal->allowed ? ALLOWED : 0));
     put_set(&b, &journal->set);
     sha256_start(&hash);
     sha256_add(&hash, b.data, b.len);
@@ -325,7 +327,10 @@ int journal_decode(struct arena *arena, const char *bytes, size_t len, struct jo
     r.bad |= journal.state == JOURNAL_NONE;
     journal.sequence = get_number(&r);
     journal.start_ns = (int64_t)get_number(&r);
-    journal.met_conflicts = get_number(&r) != 0;
+    uint64_t flags = get_number(&r);
+    journal.met_conflicts = flags & MET_CONFLICTS;
+    journal.allowed = flags & ALLOWED;
+    r.bad |= (flags & ~(uint64_t)(MET_CONFLICTS | ALLOWED)) != 0;
     get_set(&r, &journal.set);
     if (arena->failed)
         return err_set(e, -ENOMEM, "out of memory");

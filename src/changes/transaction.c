@@ -349,6 +349,10 @@ int transaction_commit(struct transaction *t, struct conflicts *conflicts, struc
     if (r < 0)
         return r;
     r = check_state(t, 1U << JOURNAL_HELD, e);
+    if (r == 0 && !t->journal.allowed)
+        r = err_set(e, -EPERM,
+                    "run '%s' is held for a person to look at: `nacre approve %.8s` makes it real",
+                    t->journal.id, t->journal.id);
     if (r < 0)
         return r;
     r = conflicts->count ? 0 : check(t, true, conflicts, e);

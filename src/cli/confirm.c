@@ -18,7 +18,7 @@ bool confirm_is_possible(void)
 }
 
 /* What is judged: the text, behind what its session left. */
-struct question {
+struct asked {
     struct arena arena;
     struct setting setting;
     const char *text;
@@ -26,7 +26,7 @@ struct question {
     bool good;
 };
 
-static void open_question(struct question *q, const struct place_options *place,
+static void open_question(struct asked *q, const struct place_options *place,
                           const struct policy_options *policy,
                           const struct policy_call_options *call, const char *session,
                           const char *text, size_t len)
@@ -50,7 +50,7 @@ static void open_question(struct question *q, const struct place_options *place,
         decide_open(&q->arena, &there, policy, call, &q->setting, &e);
 }
 
-static void append_verdict(struct question *q, struct buf *out)
+static void append_verdict(struct asked *q, struct buf *out)
 {
     struct verdict verdict;
     const struct shell_tree *tree;
@@ -74,7 +74,7 @@ void confirm_show(const struct place_options *place, const struct policy_options
                   size_t len)
 {
     struct buf out;
-    struct question q;
+    struct asked q;
     buf_init(&out, &allocator_libc, QUESTION_MAX);
     open_question(&q, place, policy, call, session, text, len);
     append_verdict(&q, &out);
@@ -89,7 +89,7 @@ int confirm_ask(const struct place_options *place, const struct policy_options *
                 size_t len)
 {
     struct buf out;
-    struct question q;
+    struct asked q;
     struct escape state = {.ascii_only = !cli_terminal_is_utf8()};
     buf_init(&out, &allocator_libc, QUESTION_MAX);
     open_question(&q, place, policy, call, session, text, len);

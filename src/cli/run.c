@@ -23,7 +23,7 @@ struct run_command_options {
     struct policy_call_options call;
     uint64_t timeout_ms;
     const char *keep, *session;
-    bool json, stage, deterministic, trace, background, tty;
+    bool json, stage, deterministic, trace, background, tty, wait;
     uint64_t input_timeout_ms;
     const char *format, *trace_file;
 };
@@ -47,6 +47,11 @@ static const struct option run_command_options[] = {
      .kind = OPTION_FLAG,
      .help = "hold what the command changes until `nacre commit`",
      .offset = offsetof(struct run_command_options, stage)},
+    {.name = "wait",
+     .kind = OPTION_FLAG,
+     .help = "where a person must say yes and nobody is at this terminal: wait until `nacre "
+             "approve` or `nacre deny` answers from elsewhere",
+     .offset = offsetof(struct run_command_options, wait)},
     {.name = "background",
      .letter = 'b',
      .kind = OPTION_FLAG,
@@ -175,6 +180,15 @@ static int tell_start(void *user, const char *id)
     return 0;
 }
 
+/* Whoever waits is told for what. */
+static int tell_pending(void *user, const char *id)
+{
+    const struct live *live = user;
+    if (live->wanted->wait && !live->background)
+        cli_complain("waiting for an answer: `nacre approve %.8s` or `nacre deny %.8s`", id, id);
+    return 0;
+}
+
 static int ask_person(void *user, const char *verdict_json, size_t len)
 {
     struct live *live = user;
@@ -290,8 +304,12 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
     o->user = &live;
     if (!json || background)
         o->on_output = show_live;
-    if (!json && confirm_is_possible())
+    if (!json && !wanted->wait && confirm_is_possible())
         o->on_confirm = ask_person;
+    if (wanted->wait) {
+        o->wait_for_answer = 1;
+        o->on_pending = tell_pending;
+    }
     /* A person's keys are the command's as soon as nobody is asked any more. */
     if (background || (wanted->tty && !json))
         o->on_start = tell_start;
@@ -392,8 +410,10 @@ const struct command command_run = {
     .synopsis = "'TEXT' | -- ARGV... | -",
     .description =
         "Judges TEXT by the policy (`nacre test` shows the verdict alone), and runs it if it is "
-        "allowed, or if it must be confirmed and a person at the terminal says yes; with nobody to "
-        "ask it is refused.\n"
+        "allowed, or if it must be confirmed and a person says yes: at the terminal, or with "
+        "`nacre "
+        "approve` from another one, after which the same call goes through; until then it is "
+        "refused.\n"
         "\n"
         "It runs with bash in a sandbox of its own: new user, mount, pid, network, ipc, uts and "
         "cgroup namespaces; the system read-only; private /tmp and home; the workspace writable; "

@@ -120,6 +120,8 @@ static int do_recorded(const char *state, struct transaction *t, enum turn turn,
     int r = n ? recording_note(n, state, turns[turn].entry, id, "asked for", e) : -ENOMEM;
     if (r == 0) {
         r = do_turn(t, turn, conflicts, e);
+        if (r == 0 && turn == TURN_DISCARD)
+            approve_withdraw(state, id); /* nobody needs to say anything any more */
         struct err why = {0};
         int noted =
             recording_note(n, state, turns[turn].entry, id, r < 0 ? e->message : "done", &why);
@@ -250,8 +252,10 @@ const struct command command_commit = {
     .name = "commit",
     .summary = "make the changes of a staged run real",
     .synopsis = "ID...",
-    .description = "For runs that were staged (`nacre run --stage`) or are held. One whose changes "
-                   "met a conflict while it ran can only be looked at and discarded.\n"
+    .description = "For runs that were staged (`nacre run --stage`) and whose changes the policy "
+                   "allows. A run whose changes are held for a person's word needs `nacre "
+                   "approve`; one whose changes met a conflict while it ran can only be looked at "
+                   "and discarded.\n"
                    "\n"
                    "    nacre commit 616df709",
     .options = plain_options,

@@ -1,12 +1,9 @@
 /* From a text to a verdict, and whether it runs: reading, facts and policy in a row. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "engine/engine.h"
-
-enum { VERDICT_BYTES_MAX = 32 << 20 };
 
 int engine_decide(const struct decider *d, struct arena *arena, const char *text, size_t len,
                   struct phases *phases, struct verdict *ret, const struct shell_tree **ret_tree,
@@ -31,33 +28,12 @@ int engine_decide(const struct decider *d, struct arena *arena, const char *text
     return judge_facts(d->judge, arena, facts, ret, e);
 }
 
-static int append_json(void *user, const char *bytes, size_t len)
-{
-    return buf_append(user, bytes, len);
-}
-
-/* Whether somebody is there and says yes. */
-static bool is_confirmed(nacre_result *r, const nacre_run_options *o)
-{
-    if (!o->on_confirm)
-        return false;
-    struct buf text;
-    struct json j;
-    phases_enter(&r->phases, PHASE_CONFIRM);
-    buf_init(&text, &r->engine->allocator, VERDICT_BYTES_MAX);
-    json_init(&j, append_json, &text);
-    verdict_write_json(&r->verdict, &j);
-    bool yes = json_finish(&j) == 0 && o->on_confirm(o->user, text.data, text.len) == 1;
-    buf_release(&text);
-    return yes;
-}
-
-static void refuse(nacre_result *r, nacre_status status, const char *what)
+static void refuse(nacre_result *r)
 {
     const struct verdict_reason *first = r->verdict.reasons;
-    r->status = status;
+    r->status = NACRE_STATUS_DENIED;
     r->exit_code = 126;
-    err_set(&r->error, -EPERM, "%s%s", what, first ? first->reason : "");
+    err_set(&r->error, -EPERM, "%s", first ? first->reason : "");
 }
 
 /* What the policy says of this run's limits, where the caller leaves them open or goes past them.
@@ -120,15 +96,10 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
         remember_place(r);
     r->rule = r->verdict.rule;
     if (r->verdict.decision == DECISION_DENY) {
-        refuse(r, NACRE_STATUS_DENIED, "");
+        refuse(r);
         return false;
     }
-    if (r->verdict.decision == DECISION_CONFIRM && !is_confirmed(r, o)) {
-        refuse(r, NACRE_STATUS_NEEDS_CONFIRMATION, "needs confirmation: ");
-        return false;
-    }
-    if (r->verdict.decision == DECISION_CONFIRM)
-        r->recording.confirmed_by = arena_format(&r->arena, "uid %u", (unsigned)getuid());
+    r->asks = r->verdict.decision == DECISION_CONFIRM;
     limit_by(r, d->policy, o);
     int failure = engine_read_tree(&r->arena, tree, &r->reading, &r->error);
     if (failure == -E2BIG) {

@@ -200,6 +200,10 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
     bool runs = decide_text(r, o, &setting);
     /* Without a policy there was no decision. */
     bool recorded = setting.decider.policy && begin_recording(r, o, &setting);
+    if (runs && recorded && r->asks) {
+        r->working_dir = setting.workspace.cwd;
+        runs = asking_settle(r, o, &setting);
+    }
     if (!runs || !recorded) {
         sandbox_release(&r->sandbox);
         if (recorded)

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "approve/approve.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -88,6 +89,8 @@ struct nacre_result {
     struct cached_policy *cached; /* by which it was judged; NULL */
     struct verdict verdict;
     bool judged;             /* there is a verdict */
+    bool asks;               /* it is CONFIRM, and nobody has said anything yet */
+    int input;               /* a copy of what is on standard input, by which was asked; -1 */
     const char *working_dir; /* NULL until it is known */
     const char *rule;        /* that decided; NULL */
     struct sandbox sandbox;  /* opened before the verdict, to be used once */
@@ -206,6 +209,19 @@ int engine_decide(const struct decider *d, struct arena *arena, const char *text
  * the run is over, and the result says why. */
 bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting);
 
+/*
+ * asking.c: a verdict of CONFIRM becomes a question. True: somebody said yes, and it runs. False:
+ * the run is over, and the result says why and how to answer. The intent is not recorded yet.
+ */
+bool asking_settle(nacre_result *r, nacre_run_options *o, const struct setting *setting);
+/* Changes that are held for a person: `reasons` as JSON. */
+void asking_hold(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
+                 const char *reasons, size_t len);
+/* What is too late, or was left behind, is removed and recorded. */
+void asking_sweep(struct nacre *n, const char *state_dir);
+/* "uid 1000 (ada)", for records. */
+const char *asking_user(struct arena *arena, unsigned uid);
+
 /* warm.c: a sandbox of the pool for this request, if there is one that fits; then `ret` is its
  * plan. */
 bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_request *request,
@@ -279,6 +295,16 @@ int recording_finish(nacre_result *r, const nacre_run_options *o, const struct s
 /* While it runs: drops what is too old or too much. */
 void recording_tidy(nacre_result *r, const struct policy *policy);
 void recording_release(nacre_result *r);
+/* A question, and what became of it; `id` NULL: this run's, the others may be NULL as well. */
+struct recorded_question {
+    enum entry_kind kind;
+    const char *id, *status, *by, *detail;
+};
+int recording_ask(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
+                  const struct recorded_question *what);
+/* The same from elsewhere, durable when it returns. */
+int recording_note_answer(struct nacre *n, const char *state_dir,
+                          const struct recorded_question *what, struct err *e);
 /* Something that was done about a run later. */
 int recording_note(struct nacre *n, const char *state_dir, enum entry_kind kind, const char *id,
                    const char *detail, struct err *e);

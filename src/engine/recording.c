@@ -637,6 +637,28 @@ int recording_read(nacre_result *r, enum run_stream stream, const char *bytes, s
     return failure;
 }
 
+int recording_ask(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
+                  const struct recorded_question *what)
+{
+    struct recording *rec = &r->recording;
+    char time[CLOCK_RFC3339 + 1];
+    struct ledger_place place;
+    if (!rec->ledger)
+        return 0;
+    clock_format_rfc3339(clock_utc_ms(), time);
+    struct entry entry = {.kind = what->kind, .time = time};
+    int failure = what->kind == ENTRY_QUESTION ? fill(r, o, setting, &entry) : 0;
+    if (failure == 0 && what->kind == ENTRY_QUESTION)
+        failure = fill_reasons(r, &entry);
+    entry.id = what->id ? what->id : r->correlation_id;
+    entry.status = what->status;
+    entry.confirmed_by = redact(r, what->by, &failure);
+    entry.detail = redact(r, what->detail, &failure);
+    if (failure == 0)
+        failure = append(rec->ledger, &entry, false, &place, &r->error);
+    return failure < 0 ? err_context(&r->error, failure, "cannot record") : 0;
+}
+
 int recording_finish(nacre_result *r, const nacre_run_options *o, const struct setting *setting)
 {
     struct recording *rec = &r->recording;
@@ -702,6 +724,13 @@ void recording_release(nacre_result *r)
 int recording_note(struct nacre *n, const char *state_dir, enum entry_kind kind, const char *id,
                    const char *detail, struct err *e)
 {
+    const struct recorded_question what = {.kind = kind, .id = id, .detail = detail};
+    return recording_note_answer(n, state_dir, &what, e);
+}
+
+int recording_note_answer(struct nacre *n, const char *state_dir,
+                          const struct recorded_question *what, struct err *e)
+{
     enum { NOTE_BYTES_MAX = 1 << 20 };
     struct opened_ledger *opened = NULL;
     struct redactor *redactor = NULL;
@@ -716,9 +745,14 @@ int recording_note(struct nacre *n, const char *state_dir, enum entry_kind kind,
     int r = open_ledger(n, state_dir, NULL, &opened, e);
     if (r == 0)
         r = secrets_redactor(&arena, (const char *const *)environ, NULL, NULL, NULL, &redactor, e);
-    if (r == 0)
-        r = redact_text(redactor, detail, strlen(detail), &text, NULL, e);
-    const struct entry entry = {.kind = kind, .time = time, .id = id, .detail = text.data};
+    if (r == 0 && what->detail)
+        r = redact_text(redactor, what->detail, strlen(what->detail), &text, NULL, e);
+    const struct entry entry = {.kind = what->kind,
+                                .time = time,
+                                .id = what->id,
+                                .status = what->status,
+                                .confirmed_by = what->by,
+                                .detail = text.data};
     struct ledger_place place;
     if (r == 0)
         r = append(opened->ledger, &entry, true, &place, e);

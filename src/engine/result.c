@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "engine/engine.h"
 
@@ -252,6 +253,7 @@ nacre_result *result_new(struct nacre *n)
         .engine = n,
         .status = NACRE_STATUS_ERROR,
         .exit_code = 125,
+        .input = -1,
         .sandbox = SANDBOX_NONE,
         .ended = SANDBOX_NONE,
         .transaction = TRANSACTION_NONE,
@@ -276,6 +278,7 @@ void nacre_result_free(nacre_result *r)
     if (!r)
         return;
     recording_release(r);
+    fd_close(&r->input);
     if (r->cached)
         policy_cache_release(&r->engine->policies, r->cached);
     programs_release(&r->programs);

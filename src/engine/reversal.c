@@ -270,8 +270,45 @@ static const char *read_target(nacre_result *r, const struct change *c)
     return n <= 0 ? "" : arena_copy(&r->arena, target, (size_t)n);
 }
 
+/* Why they are held, in the form of a verdict. */
+static void ask_for_changes(nacre_result *r, const nacre_run_options *o,
+                            const struct setting *setting,
+                            const struct policy_effect_verdict *verdict)
+{
+    enum { REASONS_MAX = 4 << 20 };
+    struct buf text;
+    struct json j;
+    buf_init(&text, &r->engine->allocator, REASONS_MAX);
+    json_init_buf(&j, &text);
+    json_object_begin(&j);
+    json_key(&j, "decision");
+    json_text(&j, "confirm");
+    json_key(&j, "reasons");
+    json_array_begin(&j);
+    for (size_t i = 0; i < verdict->count; i++) {
+        json_object_begin(&j);
+        json_key(&j, "rule");
+        json_text(&j, verdict->reasons[i].rule);
+        json_key(&j, "reason");
+        json_text(&j, verdict->reasons[i].reason);
+        if (verdict->reasons[i].path) {
+            json_key(&j, "path");
+            changes_write_name(&j, verdict->reasons[i].path);
+        }
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+    json_key(&j, "changes");
+    changes_write_json(&r->changes, &j);
+    json_object_end(&j);
+    bool whole = json_finish(&j) == 0 && !text.failed;
+    asking_hold(r, o, setting, whole ? text.data : "{}", whole ? text.len : 2);
+    buf_release(&text);
+}
+
 /* The verdict on what it did. False: it is not to be real. */
-static bool judge_effects(nacre_result *r, const struct setting *setting)
+static bool judge_effects(nacre_result *r, const nacre_run_options *o,
+                          const struct setting *setting)
 {
     const struct change_set *set = &r->changes;
     struct policy_effect *effects =
@@ -323,8 +360,12 @@ static bool judge_effects(nacre_result *r, const struct setting *setting)
         err_set(&r->error, -EPERM, "the changes were thrown away: %s", first->reason);
     } else {
         r->status = NACRE_STATUS_NEEDS_CONFIRMATION;
-        err_set(&r->error, -EPERM, "the changes are held: %s (`nacre diff %.8s` shows them)",
-                first->reason, r->correlation_id);
+        err_set(
+            &r->error, -EPERM,
+            "the changes are held: %s (`nacre diff %.8s` shows them, `nacre approve %.8s` makes "
+            "them real)",
+            first->reason, r->correlation_id, r->correlation_id);
+        ask_for_changes(r, o, setting, &verdict);
     }
     return false;
 }
@@ -406,7 +447,8 @@ void reversal_end(nacre_result *r, const nacre_run_options *o, const struct sett
         transaction_close(t);
         return;
     }
-    bool allowed = o->unjudged || judge_effects(r, setting);
+    bool allowed = o->unjudged || judge_effects(r, o, setting);
+    t->journal.allowed = allowed;
     if (r->status == NACRE_STATUS_DENIED || (!allowed && r->status == NACRE_STATUS_ERROR)) {
         reversal_give_up(r);
         return;

@@ -21,10 +21,11 @@ enum {
 };
 
 const char *const entry_kind_names[ENTRY_KINDS] = {
-    [ENTRY_NONE] = "none",     [ENTRY_INTENT] = "intent",   [ENTRY_RESULT] = "result",
-    [ENTRY_COMMIT] = "commit", [ENTRY_DISCARD] = "discard", [ENTRY_UNDO] = "undo",
-    [ENTRY_REDO] = "redo",     [ENTRY_POLICY] = "policy",   [ENTRY_RECOVERY] = "recovery",
-    [ENTRY_ANSWER] = "answer",
+    [ENTRY_NONE] = "none",       [ENTRY_INTENT] = "intent",     [ENTRY_RESULT] = "result",
+    [ENTRY_COMMIT] = "commit",   [ENTRY_DISCARD] = "discard",   [ENTRY_UNDO] = "undo",
+    [ENTRY_REDO] = "redo",       [ENTRY_POLICY] = "policy",     [ENTRY_RECOVERY] = "recovery",
+    [ENTRY_ANSWER] = "answer",   [ENTRY_QUESTION] = "question", [ENTRY_USED] = "used",
+    [ENTRY_EXPIRED] = "expired",
 };
 
 const char *const entry_change_kind_names[ENTRY_CHANGE_KINDS] = {

@@ -39,7 +39,10 @@ enum entry_kind {
     ENTRY_REDO,     /* and put back */
     ENTRY_POLICY,   /* a mandate_hash that was not met before, and the policy's text as an object */
     ENTRY_RECOVERY, /* a crash was mended: of the ledger itself, or of a run's changes */
-    ENTRY_ANSWER,   /* a person's answer to a question */
+    ENTRY_ANSWER,   /* an answer to a question: `status` is yes, no, accept, reject, escalate */
+    ENTRY_QUESTION, /* somebody was asked; its id is the run's */
+    ENTRY_USED,     /* an answer was used; `detail` has the run that did */
+    ENTRY_EXPIRED,  /* a question went without one; `status` is expired or withdrawn */
     ENTRY_KINDS
 };
 extern const char *const entry_kind_names[ENTRY_KINDS];

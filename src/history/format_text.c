@@ -248,6 +248,14 @@ static void show_ledger(const struct page *p, const struct history_run *run)
             safe(p, later->entry.time, strlen(later->entry.time), true);
         }
         buf_append_format(p->out, ", entry %" PRIu64, later->index);
+        if (later->entry.status) {
+            buf_append_text(p->out, ", ");
+            safe(p, later->entry.status, strlen(later->entry.status), true);
+        }
+        if (later->entry.confirmed_by) {
+            buf_append_text(p->out, " by ");
+            safe(p, later->entry.confirmed_by, strlen(later->entry.confirmed_by), true);
+        }
         if (later->entry.detail) {
             buf_append_text(p->out, ": ");
             safe(p, later->entry.detail, strlen(later->entry.detail), true);

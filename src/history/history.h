@@ -116,6 +116,14 @@ struct history_run {
 int history_read(struct history *h, struct arena *arena, uint64_t index, struct history_run *ret,
                  struct err *e);
 
+/*
+ * Questions and what became of them: every entry about one, in the ledger's order. An `entry` that
+ * returns other than 0 ends the list, which then returns that.
+ */
+int history_questions(struct history *h,
+                      int (*entry)(void *user, const struct history_entry *entry), void *user,
+                      struct err *e);
+
 /* --- figures --------------------------------------------------------------------------------- */
 
 struct history_count {

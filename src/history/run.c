@@ -131,3 +131,27 @@ int history_read(struct history *h, struct arena *arena, uint64_t index, struct 
     r = read_later(h, arena, ret, e);
     return r < 0 ? r : read_frames(h, arena, ret, e);
 }
+
+int history_questions(struct history *h,
+                      int (*entry)(void *user, const struct history_entry *entry), void *user,
+                      struct err *e)
+{
+    enum { ENTRY_ARENA_MAX = 64 << 20 };
+    STATEMENT_CLEANUP sqlite3_stmt *s = NULL;
+    int step, r = index_prepare(h,
+                                "SELECT idx FROM later WHERE kind IN ('question', 'answer', 'used',"
+                                " 'expired') ORDER BY idx",
+                                &s, e);
+    while (r == 0 && (step = sqlite3_step(s)) != SQLITE_DONE) {
+        struct history_entry found;
+        struct arena arena;
+        if (step != SQLITE_ROW)
+            return index_fail(h, "cannot read the index", e);
+        arena_init(&arena, &allocator_libc, ENTRY_ARENA_MAX);
+        r = read_entry(h, &arena, (uint64_t)sqlite3_column_int64(s, 0), &found, e);
+        if (r == 0)
+            r = entry(user, &found);
+        arena_release(&arena);
+    }
+    return r;
+}

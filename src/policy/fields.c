@@ -313,6 +313,21 @@ static int set_tree(struct loading *l, const struct yaml_node *value,
     return 0;
 }
 
+/* A program by its path: no variable of the caller's says which one it is. */
+static int set_argv(struct loading *l, const struct yaml_node *value, struct policy_texts *field)
+{
+    enum { WORDS_MAX = 64 };
+    int r = set_texts(l, value, field, true, value_argument);
+    if (r < 0)
+        return r;
+    if (field->count && field->items[0].text[0] != '/')
+        return loading_fail(l, value->first, "'%s': the program is named by its whole path",
+                            field->items[0].text);
+    if (field->count > WORDS_MAX)
+        return loading_fail(l, value, "has more than %d words", WORDS_MAX);
+    return 0;
+}
+
 /* --- one key ---------------------------------------------------------------------------------- */
 
 static int set_choice(struct loading *l, const struct yaml_node *value, void *field)
@@ -366,6 +381,10 @@ static int set_field(struct loading *l, const struct yaml_node *value)
         return set_tools(l, value, field);
     case KEY_SENDS:
         return set_texts(l, value, field, false, value_send);
+    case KEY_PUBLIC:
+        return value_public_key(l, value, field);
+    case KEY_ARGV:
+        return set_argv(l, value, field);
     case KEY_TREE:
         return set_tree(l, value, field);
     }

@@ -106,8 +106,8 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
         const struct policy_pattern *p = j->allow.items[i];
         const struct knowledge *k =
             knowledge_find(policy->knowledge, p->words[0], strlen(p->words[0]));
-        bool anything =
-            p->count == 1 && k && (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
+        bool anything = p->count == 1 && !p->exact && k &&
+                        (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
         j->runs_anything |=
             anything && !is_whole(&j->deny, p->words[0]) && !is_whole(&j->confirm, p->words[0]);
     }

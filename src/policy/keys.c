@@ -11,7 +11,11 @@
 
 const struct policy_key policy_keys[] = {
     {"accept_irreversible", KEY_BOOL, TIGHTER_FALSE, FIELD(accept_irreversible)},
+    {"approvals.approver", KEY_TEXT, TIGHTER_SAME, FIELD(approvals.approver), .fixed = true},
     {"approvals.elicit", KEY_BOOL, TIGHTER_FALSE, FIELD(approvals.elicit)},
+    {"approvals.judge", KEY_ARGV, TIGHTER_SAME, FIELD(approvals.judge), .fixed = true},
+    {"approvals.judge_timeout", KEY_DURATION, TIGHTER_SAME, FIELD(approvals.judge_timeout_ms)},
+    {"approvals.key", KEY_PUBLIC, TIGHTER_SAME, FIELD(approvals.key), .fixed = true},
     {"approvals.timeout", KEY_DURATION, TIGHTER_LESS, FIELD(approvals.timeout_ms)},
     {"description", KEY_NOTE, TIGHTER_ALWAYS, .offset = 0},
     {"effects.delete_files", KEY_COUNT, TIGHTER_LESS, FIELD(effects.delete_files)},
@@ -103,6 +107,8 @@ static void write_texts(const struct policy_texts *list, struct json *out)
 static void write_pattern(const struct policy_pattern *pattern, struct json *out)
 {
     json_array_begin(out);
+    if (pattern->exact)
+        json_text(out, "=");
     for (size_t i = 0; i < pattern->count; i++)
         json_text(out, pattern->words[i]);
     if (pattern->rest)
@@ -186,6 +192,7 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
         break;
     case KEY_WORD:
     case KEY_TEXT:
+    case KEY_PUBLIC:
         json_text(out, *(const char *const *)field);
         break;
     case KEY_DURATION:
@@ -200,6 +207,7 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
     case KEY_NAMES:
     case KEY_TOOLS:
     case KEY_SENDS:
+    case KEY_ARGV:
         write_texts(field, out);
         break;
     case KEY_SETTINGS:

@@ -28,6 +28,8 @@ enum key_kind {
     KEY_NETWORK,  /* off, on, or a map with `allow`; sets `hosts` too */
     KEY_TOOLS,    /* struct policy_texts, written as a map of lists */
     KEY_SENDS,    /* struct policy_texts: "file:PATH", "command:TEXT", "syslog" */
+    KEY_PUBLIC,   /* const char *: a public key as text; NULL */
+    KEY_ARGV,     /* struct policy_texts: a program by its path, and its arguments; all of it */
     KEY_TREE,     /* const struct yaml_node *: a map that another room reads */
 };
 
@@ -44,7 +46,7 @@ enum key_rule {
     TIGHTER_CONFIRM, /* patterns that ask where it was allowed or asked before */
     TIGHTER_NETWORK,
     TIGHTER_SUBSET, /* a list to which nothing is added */
-    TIGHTER_SAME,   /* a number or a text that stays as it is */
+    TIGHTER_SAME,   /* a number, a text or a list that stays as it is */
 };
 
 struct policy_key {
@@ -54,6 +56,7 @@ struct policy_key {
     size_t offset;       /* of the field in struct policy */
     const char *choices; /* separated by '|' */
     bool workspace;      /* KEY_PATHS: may be relative to the workspace */
+    bool fixed;          /* what the system's configuration says, no other file changes */
 };
 
 /* Sorted by path, so that those of one group stand together. Ends with a null path. */

@@ -194,15 +194,35 @@ static int check_tightens(const struct policy_file *file, const struct policy *b
     return 0;
 }
 
+/* What the system's configuration fixes stays, whatever the user's files say. */
+static int check_fixed(const struct policy_file *file, const struct policy *before,
+                       const struct policy_origin *origins, const struct policy *after,
+                       struct err *e)
+{
+    for (size_t i = 0; policy_keys[i].path; i++) {
+        const struct policy_key *key = &policy_keys[i];
+        const struct yaml_node *at = key->fixed ? find_in_tree(file->tree, key->path) : NULL;
+        struct policy_text entry;
+        if (at && origins[i].layer == LAYER_SYSTEM && policy_key_widens(key, before, after, &entry))
+            return yaml_error(e, file->name, at, "%s: the system's configuration has fixed it",
+                              key->path);
+    }
+    return 0;
+}
+
 static int apply(const struct loader *loader, struct policy *policy, struct policy_origin *origins,
                  const struct policy_file *file)
 {
     if (!file->tree)
         return 0;
     const struct policy before = *policy;
+    struct policy_origin set_by[POLICY_KEYS_MAX];
+    memcpy(set_by, origins, sizeof(set_by));
     struct loading l = {
         .arena = loader->arena, .policy = policy, .origins = origins, .file = file, .e = loader->e};
     int r = loading_apply(&l);
+    if (r == 0 && file->layer > LAYER_SYSTEM)
+        r = check_fixed(file, &before, set_by, policy, loader->e);
     if (r == 0 && file->layer == LAYER_PROJECT)
         r = check_tightens(file, &before, policy, loader->e);
     return r;
@@ -545,6 +565,21 @@ static int warn_network(const struct loader *loader, struct policy *policy)
     return 0;
 }
 
+/* An approver without a key is a name that anybody could give. */
+static int check_approver(const struct loader *loader, const struct policy *policy)
+{
+    const char *name = policy->approvals.approver, *key = policy->approvals.key;
+    const struct policy_origin *origin = &policy->origins[policy_key_find("approvals.approver")];
+    struct yaml_node place = {.line = origin->line, .column = origin->column};
+    size_t len = strlen(name);
+    if (key && strncmp(key, name, len) == 0 && key[len] == '+')
+        return 0;
+    return yaml_error(loader->e, origin->file, &place,
+                      "approvals.approver: approvals.key must be a key of '%s' "
+                      "(`nacre approve --set-passphrase`, run by that user, shows it)",
+                      name);
+}
+
 static int load(struct loader *loader, const struct policy **ret)
 {
     struct chain *base = arena_alloc(loader->arena, sizeof(*base));
@@ -567,6 +602,8 @@ static int load(struct loader *loader, const struct policy **ret)
     if (r < 0)
         return r;
 
+    if (policy->approvals.approver && (r = check_approver(loader, policy)) < 0)
+        return r;
     policy->agent = loader->request->agent;
     policy->mandate = policy->mandate && policy->unknown == DECISION_DENY;
     if (policy->default_timeout_ms > policy->limits.timeout_max_ms)

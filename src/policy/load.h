@@ -83,6 +83,8 @@ int value_path(struct loading *l, const struct yaml_node *at, struct policy_text
 int value_host(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_text(struct loading *l, const struct yaml_node *at, const char **ret);
 int value_send(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
+int value_argument(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
+int value_public_key(struct loading *l, const struct yaml_node *at, const char **ret);
 int value_name(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_number(struct loading *l, const struct yaml_node *at, uint64_t *ret);
 int value_choice(struct loading *l, const struct yaml_node *at, size_t *ret);

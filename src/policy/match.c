@@ -113,9 +113,21 @@ static bool names_another(const struct policy_pattern *pattern, const struct act
     return true;
 }
 
+/* These words and no others, as they are written. */
+static bool is_exactly(const struct policy_pattern *pattern, const struct act *act)
+{
+    bool same = act->word_count == pattern->count &&
+                (strchr(pattern->words[0], '/') || !(act->flags & ACT_OTHER_PATH));
+    for (size_t i = 0; same && i < pattern->count; i++)
+        same = word_equals(&act->words[i], pattern->words[i]);
+    return same;
+}
+
 bool match_allow(const struct policy_pattern *pattern, const struct act *act)
 {
     const char *name = pattern->words[0];
+    if (act->name && pattern->exact)
+        return is_exactly(pattern, act);
     if (!act->name || names_another(pattern, act))
         return false;
     if (strcmp(name, "./*") == 0)

@@ -39,7 +39,8 @@ struct policy_pattern {
     const char *text;
     const char *const *words;
     size_t count;
-    bool rest; /* a last word * was written */
+    bool rest;  /* a last word * was written */
+    bool exact; /* a first word = was: these words and no others; only to allow */
     struct policy_origin origin;
     bool lifted; /* a built-in entry of the blocklist that `unblock` took away */
 };
@@ -106,6 +107,11 @@ struct policy {
     struct {
         bool elicit;
         uint64_t timeout_ms;
+        /* Answers must be signed with this key, a text as note_key_write makes it; NULL: none. */
+        const char *key;
+        const char *approver;      /* who holds it: the name that it bears; NULL: anybody */
+        struct policy_texts judge; /* a program that is asked first, and its arguments */
+        uint64_t judge_timeout_ms;
     } approvals;
     struct {
         struct policy_texts send; /* where checkpoints of the ledger go, besides */

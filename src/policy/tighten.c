@@ -15,6 +15,8 @@ static bool covers(const struct policy_pattern *wide, const struct policy_patter
 {
     if (wide->lifted || wide->count > narrow->count)
         return false;
+    if (wide->exact && (!narrow->exact || wide->count != narrow->count))
+        return false;
     for (size_t i = 0; i < wide->count; i++) {
         if (strcmp(wide->words[i], narrow->words[i]) != 0)
             return false;
@@ -39,7 +41,8 @@ static bool has_pattern(const struct policy_patterns *list, const struct policy_
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct policy_pattern *p = &list->items[i];
-        if (!p->lifted && p->count == wanted->count && p->rest == wanted->rest && covers(p, wanted))
+        if (!p->lifted && p->count == wanted->count && p->rest == wanted->rest &&
+            p->exact == wanted->exact && covers(p, wanted))
             return true;
     }
     return false;
@@ -127,6 +130,15 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* In their order: it is a command line. */
+static bool same_texts(const struct policy_texts *a, const struct policy_texts *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = strcmp(a->items[i].text, b->items[i].text) == 0;
+    return same;
+}
+
 static size_t choice_number(const struct policy_key *key, const char *word)
 {
     const char *rest = key->choices;
@@ -178,7 +190,9 @@ bool policy_key_widens(const struct policy_key *key, const struct policy *before
     case TIGHTER_SUBSET:
         return texts_exceed(new, old, ret_text);
     case TIGHTER_SAME:
-        return key->kind == KEY_TEXT
+        if (key->kind == KEY_ARGV)
+            return !same_texts(old, new);
+        return key->kind == KEY_TEXT || key->kind == KEY_PUBLIC
                    ? !same_text(*(const char *const *)old, *(const char *const *)new)
                    : field_number(key, new) != field_number(key, old);
     }

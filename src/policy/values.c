@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "ledger/note.h"
 #include "policy/load.h"
 
 enum { NAME_LENGTH_MAX = 128, PORT_MAX = 65535 };
@@ -108,6 +109,10 @@ int value_pattern(struct loading *l, const struct yaml_node *at, struct policy_p
     char *rest = NULL;
     for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         bool last = !rest[strspn(rest, " ")];
+        if (!pattern.count && !pattern.exact && strcmp(word, "=") == 0) {
+            pattern.exact = true;
+            continue;
+        }
         if (last && pattern.count && strcmp(word, "*") == 0) {
             pattern.rest = true;
             break;
@@ -116,6 +121,13 @@ int value_pattern(struct loading *l, const struct yaml_node *at, struct policy_p
             return r;
         words[pattern.count++] = word;
     }
+    if (pattern.exact && !pattern.count)
+        return loading_fail(l, at, "a pattern starts with a command's name");
+    if (pattern.exact && pattern.rest)
+        return loading_fail(l, at, "'%s': = stands for these words alone, and * for any rest",
+                            at->text);
+    if (pattern.exact && l->key && strcmp(l->key->path, "shell.allow") != 0)
+        return loading_fail(l, at, "'%s': = is for shell.allow", at->text);
     *ret = pattern;
     return 0;
 }
@@ -241,6 +253,29 @@ int value_send(struct loading *l, const struct yaml_node *at, struct policy_text
     if (!file && !command && strcmp(at->text, "syslog") != 0)
         return loading_fail(l, at, "'%s' is none of file:/PATH, command:TEXT, syslog", at->text);
     *ret = (struct policy_text){.text = at->text, .origin = value_origin(l, at)};
+    return 0;
+}
+
+int value_argument(struct loading *l, const struct yaml_node *at, struct policy_text *ret)
+{
+    int r = need_text(l, at, "argument");
+    if (r == 0)
+        *ret = (struct policy_text){.text = at->text, .origin = value_origin(l, at)};
+    return r;
+}
+
+int value_public_key(struct loading *l, const struct yaml_node *at, const char **ret)
+{
+    struct note_key key;
+    struct err why = {0};
+    int r = need_text(l, at, "key");
+    if (r < 0)
+        return r;
+    if (note_key_read(at->text, strlen(at->text), &key, &why) < 0)
+        return loading_fail(l, at,
+                            "is no public key, as `nacre approve --set-passphrase` shows "
+                            "one");
+    *ret = at->text;
     return 0;
 }
 

