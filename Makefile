@@ -273,12 +273,12 @@ $(foreach t,$(notdir $(UNIT_TESTS)),$(eval $(call unit_test,$(t))))
 $(B)/unit/redact_rules_test $(B)/unit/redact_stream_test: $(B)/gen/secrets_examples.c
 
 # The fuzz targets twice: as a program that replays a corpus with any compiler, and for libFuzzer.
-$(B)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(call upto,engine)
+$(B)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(call upto,serve)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 
-$(B)/fuzz/%: tests/fuzz/%.c $(call upto,engine)
+$(B)/fuzz/%: tests/fuzz/%.c $(call upto,serve)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
