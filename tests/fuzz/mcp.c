@@ -33,8 +33,9 @@ static void check_lines(const struct buf *said)
     const char *at = said->data, *end = at + said->len;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
-        json_t *value =
-            stop ? json_loadb(at, (size_t)(stop - at), JSON_REJECT_DUPLICATES, NULL) : NULL;
+        json_t *value = stop ? json_loadb(at, (size_t)(stop - at),
+                                          JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL)
+                             : NULL;
         const char *version = json_string_value(json_object_get(value, "jsonrpc"));
         if (!version || strcmp(version, "2.0") != 0 ||
             !json_object_get(value, "result") == !json_object_get(value, "error"))
