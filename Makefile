@@ -357,7 +357,7 @@ soak:
 
 bench:
 	@scripts/deps build test bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash build/release/bench/redact build/release/bench/ledger build/release/bench/recording build/release/bench/history build/release/bench/warm build/release/bench/exec
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash build/release/bench/redact build/release/bench/ledger build/release/bench/recording build/release/bench/history build/release/bench/warm build/release/bench/exec build/release/bench/mcp
 	HISTORY=$(HISTORY) tests/bench/run
 
 lint:
