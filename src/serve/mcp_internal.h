@@ -201,7 +201,7 @@ extern const char *const mcp_modern_version;
 
 /* --- tools: mcp_tools.c ---------------------------------------------------------------------- */
 
-enum mcp_type { MCP_TEXT, MCP_COUNT, MCP_BOOL };
+enum mcp_type { MCP_TEXT, MCP_COUNT, MCP_BOOL, MCP_LIST, MCP_MAP };
 
 struct mcp_argument {
     const char *name;
@@ -211,12 +211,18 @@ struct mcp_argument {
     const char *description;
 };
 
+/* A field of what comes back. */
+struct mcp_field {
+    const char *name;
+    enum mcp_type type;
+};
+
 struct mcp_tool {
     const char *name, *title, *description;
     const char *needs; /* name in the policy's `tools` that gives it */
     bool reads_only, destructive, idempotent;
     const struct mcp_argument *arguments; /* ends with a null name */
-    const char *output;                   /* schema of structuredContent, JSON */
+    const struct mcp_field *output;       /* likewise */
     void (*run)(struct mcp_call *call, struct mcp_said *said);
 };
 

@@ -74,39 +74,61 @@ static const struct mcp_argument undo_arguments[] = {
     {0},
 };
 
-#define TEXT(name)  "\"" name "\":{\"type\":\"string\"}"
-#define COUNT(name) "\"" name "\":{\"type\":\"integer\"}"
-#define FLAG(name)  "\"" name "\":{\"type\":\"boolean\"}"
-#define LIST(name)  "\"" name "\":{\"type\":\"array\"}"
-#define MAP(name)   "\"" name "\":{\"type\":\"object\"}"
-#define SCHEMA(fields)                                                                             \
-    "{\"type\":\"object\",\"properties\":{" TEXT("error") "," TEXT(                                \
-        "argument") "," fields "},\"required\":[\"status\"]}"
+/* What comes back, besides `status`, `error` and `argument`, which every tool has. */
+static const struct mcp_field run_output[] = {
+    {"correlation_id", MCP_TEXT},
+    {"id", MCP_TEXT},
+    {"pending", MCP_TEXT},
+    {"command", MCP_TEXT},
+    {"working_dir", MCP_TEXT},
+    {"exit_code", MCP_COUNT},
+    {"stdout", MCP_TEXT},
+    {"stdout_bytes", MCP_COUNT},
+    {"stdout_truncated", MCP_BOOL},
+    {"stderr", MCP_TEXT},
+    {"stderr_bytes", MCP_COUNT},
+    {"stderr_truncated", MCP_BOOL},
+    {"duration_ms", MCP_COUNT},
+    {"resource_usage", MCP_MAP},
+    {"executed", MCP_LIST},
+    {"changes", MCP_MAP},
+    {"reversible", MCP_BOOL},
+    {"policy_rule_matched", MCP_TEXT},
+    {"verdict", MCP_MAP},
+    {"ledger", MCP_MAP},
+    {"warnings", MCP_LIST},
+    {"timestamp", MCP_TEXT},
+    {0},
+};
 
-#define STATUS_RUN                                                                                 \
-    "\"status\":{\"type\":\"string\",\"enum\":[\"ok\",\"failed\",\"denied\","                      \
-    "\"needs_confirmation\",\"timeout\",\"limit\",\"killed\",\"error\",\"running\",\"waiting\"]}"
+static const struct mcp_field input_output[] = {
+    {"id", MCP_TEXT},
+    {"written_bytes", MCP_COUNT},
+    {"closed", MCP_BOOL},
+    {0},
+};
 
-static const char run_output[] = SCHEMA(
-    STATUS_RUN
-    "," TEXT("correlation_id") "," TEXT("id") "," TEXT("command") "," COUNT("exit_code") "," TEXT("stdout") "," TEXT("stderr") "," COUNT("stdout_bytes") "," COUNT("stderr_bytes") "," FLAG("stdout_truncated") "," FLAG("stderr_truncated") "," COUNT(
-        "duration_ms") "," MAP("verdict") "," MAP("changes") "," LIST("executed") "," LIST("warning"
-                                                                                           "s") "," FLAG("reversible") "," TEXT("pending") "," MAP("ledger"));
+static const struct mcp_field test_output[] = {
+    {"decision", MCP_TEXT}, {"rule", MCP_TEXT},         {"reasons", MCP_LIST},
+    {"acts", MCP_LIST},     {"mandate_hash", MCP_TEXT}, {0},
+};
 
-static const char input_output[] =
-    SCHEMA(TEXT("status") "," TEXT("id") "," COUNT("written_bytes") "," FLAG("closed"));
+static const struct mcp_field history_output[] = {
+    {"runs", MCP_LIST}, {"more", MCP_BOOL}, {"next_before", MCP_COUNT}, {"run", MCP_MAP}, {0},
+};
 
-static const char test_output[] = SCHEMA(TEXT("status") "," TEXT("decision") "," LIST(
-    "reasons") "," LIST("acts") "," TEXT("mandate_hash"));
+static const struct mcp_field diff_output[] = {
+    {"correlation_id", MCP_TEXT}, {"state", MCP_TEXT},  {"diff", MCP_TEXT},
+    {"truncated", MCP_BOOL},      {"changes", MCP_MAP}, {0},
+};
 
-static const char history_output[] = SCHEMA(
-    TEXT("status") "," LIST("runs") "," COUNT("next_before") "," MAP("run") "," FLAG("more"));
-
-static const char diff_output[] = SCHEMA(TEXT("status") "," TEXT("correlation_id") "," TEXT(
-    "state") "," MAP("changes") "," TEXT("diff") "," FLAG("truncated"));
-
-static const char turn_output[] = SCHEMA(TEXT("status") "," TEXT("correlation_id") "," LIST(
-    "conflicts") "," LIST("later") "," LIST("also") "," MAP("changes"));
+static const struct mcp_field turn_output[] = {
+    {"correlation_id", MCP_TEXT},
+    {"conflicts", MCP_LIST},
+    {"later", MCP_LIST},
+    {"changes", MCP_MAP},
+    {0},
+};
 
 const struct mcp_tool mcp_tools[] = {
     {.name = "run_command",

@@ -8,7 +8,39 @@
 /* --- the list --------------------------------------------------------------------------------- */
 
 static const char *const type_names[] = {
-    [MCP_TEXT] = "string", [MCP_COUNT] = "integer", [MCP_BOOL] = "boolean"};
+    [MCP_TEXT] = "string", [MCP_COUNT] = "integer", [MCP_BOOL] = "boolean",
+    [MCP_LIST] = "array",  [MCP_MAP] = "object",
+};
+
+static void put_field(struct json *j, const char *name, enum mcp_type type)
+{
+    json_key(j, name);
+    json_object_begin(j);
+    json_key(j, "type");
+    json_text(j, type_names[type]);
+    json_object_end(j);
+}
+
+static void put_output_schema(struct json *j, const struct mcp_tool *tool)
+{
+    json_key(j, "outputSchema");
+    json_object_begin(j);
+    json_key(j, "type");
+    json_text(j, "object");
+    json_key(j, "properties");
+    json_object_begin(j);
+    put_field(j, "status", MCP_TEXT);
+    put_field(j, "error", MCP_TEXT);
+    put_field(j, "argument", MCP_TEXT);
+    for (const struct mcp_field *field = tool->output; field->name; field++)
+        put_field(j, field->name, field->type);
+    json_object_end(j);
+    json_key(j, "required");
+    json_array_begin(j);
+    json_text(j, "status");
+    json_array_end(j);
+    json_object_end(j);
+}
 
 static void put_input_schema(struct json *j, const struct mcp_tool *tool)
 {
@@ -61,7 +93,7 @@ static void put_annotations(struct json *j, const struct mcp_tool *tool)
     json_object_end(j);
 }
 
-static void put_tool(struct json *j, struct buf *out, const struct mcp_tool *tool)
+static void put_tool(struct json *j, const struct mcp_tool *tool)
 {
     json_object_begin(j);
     json_key(j, "name");
@@ -71,9 +103,7 @@ static void put_tool(struct json *j, struct buf *out, const struct mcp_tool *too
     json_key(j, "description");
     json_text(j, tool->description);
     put_input_schema(j, tool);
-    json_key(j, "outputSchema");
-    j->after_key = false; /* JSON already */
-    buf_append_text(out, tool->output);
+    put_output_schema(j, tool);
     put_annotations(j, tool);
     json_object_end(j);
 }
@@ -101,7 +131,7 @@ void mcp_tools_list(struct mcp_call *call, struct mcp_reply *reply)
     json_array_begin(&j);
     for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
         if (is_given(place.setting.decider.policy, tool))
-            put_tool(&j, &reply->result, tool);
+            put_tool(&j, tool);
     }
     json_array_end(&j);
     mcp_result_end(&j, reply);
