@@ -75,7 +75,7 @@ int folder_write(int dir, const char *name, const char *bytes, size_t len, bool 
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* -ENOENT where it is not to be made and is not there. */
+/* -ENOENT, and no message, where it is not to be made and is not there. */
 static int open_folder(const char *state, bool make, struct err *e)
 {
     char path[PATH_MAX];
@@ -84,6 +84,8 @@ static int open_folder(const char *state, bool make, struct err *e)
         return err_set(e, -ENAMETOOLONG, "the state directory's name is too long");
     int r = make ? store_make_dirs(path) : 0;
     FD_CLEANUP int dir = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir < 0 && r == 0 && !make && errno == ENOENT)
+        return -ENOENT;
     if (dir < 0 || fstat(dir, &st) < 0)
         return err_errno(e, r < 0 ? r : -errno, "cannot open '%s'", path);
     if ((st.st_uid != geteuid() && geteuid() != 0) || (st.st_mode & 077))
@@ -237,9 +239,9 @@ int approve_say(const char *state, const struct answer *a, struct err *e)
     char name[NAME_ROOM];
     struct buf bytes;
     FD_CLEANUP int dir = open_folder(state, false, e);
-    if (dir < 0)
+    if (dir < 0 && dir != -ENOENT)
         return dir;
-    if (!exists(dir, a->id, question_suffix))
+    if (dir < 0 || !exists(dir, a->id, question_suffix))
         return err_set(e, -ENOENT, "there is no question '%.8s' any more", a->id);
     if (exists(dir, a->id, used_suffix))
         return err_set(e, -EEXIST, "question '%.8s' was answered, and the answer used", a->id);
@@ -323,9 +325,9 @@ int approve_take_own(struct arena *arena, const char *state, const struct questi
                      const struct approve_rules *rules, struct answer *ret, struct err *e)
 {
     FD_CLEANUP int dir = open_folder(state, false, e);
-    if (dir < 0)
+    if (dir < 0 && dir != -ENOENT)
         return dir;
-    if (!exists(dir, q->id, question_suffix))
+    if (dir < 0 || !exists(dir, q->id, question_suffix))
         return err_set(e, -ENOENT, "the question is gone");
     return exists(dir, q->id, answer_suffix)
                ? take(arena, dir, q->id, q->binding, true, rules, ret, e)

@@ -107,6 +107,10 @@ int rule_patterns(struct arena *arena, const struct question *q, const char *con
         return err_set(e, -ENOTSUP, "changes are approved one by one");
     if (q->config)
         return err_set(e, -ENOTSUP, "it was asked under --config %.120s", q->config);
+    if (strcmp(q->input, "none") != 0)
+        return err_set(e, -ENOTSUP,
+                       "what comes on its standard input is a part of the question, "
+                       "and no rule can say that");
     if (q->session)
         return err_set(e, -ENOTSUP, "it was asked in a session, whose state is a part of it");
     json_t *verdict = json_loadb(q->verdict ? q->verdict : "", q->verdict_len, 0, &ignored);

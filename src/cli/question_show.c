@@ -119,7 +119,8 @@ static size_t append_one(const char *text, size_t len, bool ascii_only, struct b
         buf_append_text(out, text[0] == '\t' ? "\\t" : "\\n");
         return 1;
     }
-    size_t n = utf8_decode(text, len, NULL, NULL);
+    uint32_t ignored;
+    size_t n = utf8_decode(text, len, &ignored, NULL);
     n = n ? n : 1;
     append_safe(text, n, ascii_only, out);
     return n;

@@ -155,6 +155,40 @@ static void show_commands(const json_t *acts, const json_t *reasons, const char 
     free(lines);
 }
 
+/* --- changes --------------------------------------------------------------------------------- */
+
+static void append_name(const json_t *name, bool ascii_only, struct buf *out)
+{
+    if (json_is_object(name)) { /* one that is no UTF-8 */
+        buf_append_text(out, "base64:");
+        name = json_object_get(name, "base64");
+    }
+    append_json_text(name, ascii_only, out);
+}
+
+static void show_changes(const json_t *changes, const char *bold, const char *plain,
+                         bool ascii_only, struct buf *out)
+{
+    static const char *const kinds[] = {"deleted", "created", "modified", "renamed", "touched"};
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const json_t *list = json_object_get(changes, kinds[k]);
+        if (!json_array_size(list))
+            continue;
+        buf_append_format(out, "%s%-10s%s %zu\n", bold, kinds[k], plain, json_array_size(list));
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *item = json_array_get(list, i);
+            const json_t *from = json_object_get(item, "from");
+            buf_append_text(out, "    ");
+            append_name(from ? from : item, ascii_only, out);
+            if (from) {
+                buf_append_text(out, " -> ");
+                append_name(json_object_get(item, "to"), ascii_only, out);
+            }
+            buf_append_byte(out, '\n');
+        }
+    }
+}
+
 void verdict_read_show(const char *json, size_t len, const char *bold, const char *plain,
                        bool ascii_only, struct buf *out)
 {
@@ -166,5 +200,6 @@ void verdict_read_show(const char *json, size_t len, const char *bold, const cha
         show_reasons(reasons, ascii_only, out);
     }
     show_commands(json_object_get(verdict, "acts"), reasons, bold, plain, ascii_only, out);
+    show_changes(json_object_get(verdict, "changes"), bold, plain, ascii_only, out);
     json_decref(verdict);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "approve/approve.h"
@@ -68,6 +69,8 @@ static const char *fix_input(nacre_result *r, nacre_run_options *o)
     if (o->stdin_fd < 0)
         return "none";
     off_t at = lseek(o->stdin_fd, 0, SEEK_CUR);
+    if (fstat(o->stdin_fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
+        return "none"; /* /dev/null, which it gets without one as well */
     if (fstat(o->stdin_fd, &st) < 0 || !S_ISREG(st.st_mode) || at < 0 ||
         st.st_size > INPUT_HASHED_MAX)
         return "unknown";
@@ -348,18 +351,7 @@ static bool be_pending(struct asking *a)
 {
     nacre_result *r = a->r;
     const char *state = a->setting->state_dir;
-    char id[UUID_TEXT + 1];
     FD_CLEANUP int lock = -1;
-    int same = a->q.waits ? 0
-                          : approve_find_same(&r->arena, state, a->q.binding, a->q.asked_ms, id,
-                                              &r->error);
-    if (same < 0)
-        return fail(r);
-    if (same) {
-        if (a->o->on_pending)
-            a->o->on_pending(a->o->user, id);
-        return tell_pending(a, id);
-    }
     int failure = approve_ask(state, &a->q, &lock, &r->error);
     if (failure == -E2BIG || failure == -EMFILE) {
         struct err why = r->error;
@@ -429,6 +421,18 @@ static bool settle(struct asking *a)
         return fail(r);
     if (said > 0)
         return obey(a, &answer);
+    char id[UUID_TEXT + 1];
+    bool waits = a->q.waits || may_be_asked(a);
+    int same = waits || !state ? 0
+                               : approve_find_same(&r->arena, state, a->q.binding, a->q.asked_ms,
+                                                   id, &r->error);
+    if (same < 0)
+        return fail(r);
+    if (same > 0) { /* it was asked, and nobody has answered yet */
+        if (a->o->on_pending)
+            a->o->on_pending(a->o->user, id);
+        return tell_pending(a, id);
+    }
     if (record(a, ENTRY_QUESTION, NULL, NULL, NULL, NULL) < 0)
         return fail(r);
     said = -EAGAIN;

@@ -92,6 +92,8 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
         r = reversal_show(arena, s, &request, e);
     if (r == 0)
         r = reversal_hide_state(arena, s, &request, e);
+    if (r == 0)
+        r = reversal_hide_policy(arena, o, &request, e);
     if (r < 0)
         return r;
     request.text = text;

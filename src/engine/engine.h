@@ -253,6 +253,9 @@ int reversal_show(struct arena *arena, const struct setting *setting, struct pla
 /* Stores, ledger and key are in nobody's reach, whatever is shown. */
 int reversal_hide_state(struct arena *arena, const struct setting *setting,
                         struct plan_request *request, struct err *e);
+/* Nor is the configuration that judges the next command. */
+int reversal_hide_policy(struct arena *arena, const nacre_run_options *o,
+                         struct plan_request *request, struct err *e);
 void reversal_end(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
 /* What must not come of it: taken out of the layers, with a warning. */
 void reversal_forbid(nacre_result *r, const char *const *paths, size_t count);

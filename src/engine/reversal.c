@@ -74,6 +74,67 @@ int reversal_hide_state(struct arena *arena, const struct setting *setting,
     return 0;
 }
 
+/* A path whose end may not be there yet, without links in the part that is. NULL: none is given. */
+static const char *canonical_to_be(struct arena *arena, const char *path)
+{
+    const char *whole = canonical(arena, path);
+    if (whole || !path || path[0] != '/')
+        return whole;
+    for (size_t len = strlen(path); len > 1; len--) {
+        if (path[len - 1] != '/')
+            continue;
+        const char *head = arena_copy(arena, path, len - 1);
+        const char *real = head ? canonical(arena, len > 1 && head[0] ? head : "/") : NULL;
+        if (real)
+            return arena_format(arena, "%s/%s", strcmp(real, "/") == 0 ? "" : real, path + len);
+    }
+    return arena_copy(arena, path, strlen(path));
+}
+
+int reversal_hide_policy(struct arena *arena, const nacre_run_options *o,
+                         struct plan_request *request, struct err *e)
+{
+    const char *places[] = {canonical(arena, o->config_dir), canonical(arena, o->config)};
+    const char **hide = arena_alloc_array(arena, request->hide.count + 2, sizeof(*hide));
+    size_t count = request->hide.count;
+    if (!hide)
+        return err_set(e, -ENOMEM, "out of memory");
+    if (count)
+        memcpy(hide, request->hide.items, count * sizeof(*hide));
+    for (size_t i = 0; i < 2; i++) {
+        if (!places[i] || !is_shown(request, places[i]))
+            continue;
+        if (request->strength != PLAN_FULL)
+            return err_set(e, -EPERM,
+                           "the configuration '%s', by which the command is judged, would be in "
+                           "reach, and in landlock strength it cannot be hidden: choose another "
+                           "workspace",
+                           places[i]);
+        hide[count++] = places[i];
+    }
+    request->hide = (struct plan_texts){hide, count};
+    return arena->failed ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+/* Whether it changed what it is judged by next: a path of that; NULL. */
+static const char *changed_policy(nacre_result *r, const nacre_run_options *o)
+{
+    const struct change_set *set = &r->changes;
+    const char *places[] = {canonical_to_be(&r->arena, o->config_dir),
+                            canonical_to_be(&r->arena, o->config)};
+    for (size_t i = 0; i < set->change_count; i++) {
+        const struct change *c = &set->changes[i];
+        const char *path = arena_format(&r->arena, "%s/%s", set->roots[c->root].path, c->path);
+        for (size_t k = 0; path && k < 2 && c->kind != CHANGE_KEPT; k++) {
+            bool gone = c->kind == CHANGE_DELETED && places[k] && path_is_below(places[k], path);
+            bool linked = S_ISLNK(c->after.mode) && places[k] && path_is_below(places[k], path);
+            if (places[k] && (path_is_below(path, places[k]) || gone || linked))
+                return path;
+        }
+    }
+    return NULL;
+}
+
 /* The store lies where nobody inside is to see it. */
 static int hide_store(nacre_result *r, struct plan_request *request)
 {
@@ -348,6 +409,16 @@ static bool judge_effects(nacre_result *r, const nacre_run_options *o,
     }
     for (size_t i = 0; i < verdict.review_count; i++)
         result_warn(r, "%s", verdict.review[i]);
+    const char *policy_path = changed_policy(r, o);
+    if (policy_path) {
+        r->rule = "policy";
+        r->status = NACRE_STATUS_DENIED;
+        err_set(&r->error, -EPERM,
+                "the changes were thrown away: '%.300s' is of the configuration by which it is "
+                "judged",
+                policy_path);
+        return false;
+    }
     if (verdict.decision == DECISION_ALLOW)
         return true;
     for (size_t i = 0; i < verdict.count; i++)

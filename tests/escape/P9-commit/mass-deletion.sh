@@ -51,7 +51,9 @@ attack 'each replaced by a directory' 'for i in range(1, 151): os.unlink(f"a/{i}
 attack 'here and there' 'shutil.rmtree("b"); [os.unlink(f"a/{i}") for i in range(1, 20)]'
 attack 'moved out' 'shutil.move("a", "/tmp/a")'
 attack 'everything' 'for n in os.listdir("."): shutil.rmtree(n)'
-check 'what is held can be made real' "$NACRE" commit "$id"
+refute 'what is held is not committed' "$JUDGE" commit "$id"
+is 'nothing is lost by that' "$(find ws -type f | sort | xargs sha256sum)" "$before"
+check 'a person makes it real' "$JUDGE" approve --yes "$id"
 is 'then it is' "$(ls -A ws)" ''
 check 'and be undone' "$NACRE" undo "$id"
 is 'then all is there' "$(find ws -type f | sort | xargs sha256sum)" "$before"
