@@ -14,6 +14,7 @@ int mcp_new(const struct mcp_options *options, nacre *handle, struct mcp **ret, 
         return err_set(e, -ENOMEM, "out of memory");
     m->options = *options;
     m->handle = handle;
+    m->showing = mcp_showing_of(NULL);
     int r = mcp_states_init(&m->states);
     if (r < 0) {
         free(m);

@@ -51,37 +51,57 @@ static void append_command(struct buf *out, const char *text, size_t len)
     }
 }
 
-bool mcp_question_text(const char *command, size_t len, const char *cwd, const json_t *verdict,
-                       struct buf *out)
+/* A text of the call's, whole, or `fits` is false from here on. */
+static void append_text(struct buf *out, const char *text, size_t len, bool *fits)
 {
     const struct mcp_showing all = {0};
-    const json_t *reasons = json_object_get(verdict, "reasons");
-    size_t lines = 1, count = json_array_size(reasons);
     struct buf safe;
+    size_t lines = 1;
     buf_init(&safe, &allocator_libc, MCP_SHOWN_MAX);
-    mcp_show_text(&all, command, len, &safe);
+    if (len <= QUESTION_CHARACTERS)
+        mcp_show_text(&all, text, len, &safe);
     for (size_t i = 0; i < safe.len; i++)
         lines += safe.data[i] == '\n';
-    bool fits = !safe.failed && lines <= QUESTION_LINES && safe.len <= QUESTION_CHARACTERS &&
-                count <= REASONS_MAX;
-    if (fits) {
-        buf_append_text(out, "An agent asks to run this command:\n\n");
+    *fits = *fits && len <= QUESTION_CHARACTERS && safe.len <= QUESTION_CHARACTERS &&
+            lines <= QUESTION_LINES && !safe.failed;
+    if (*fits)
         append_command(out, safe.data, safe.len);
-        buf_append_text(out, "\n\n");
-        if (cwd) {
-            buf_append_text(out, "in the directory ");
-            mcp_show_line(cwd, strlen(cwd), QUESTION_CHARACTERS, out);
-            buf_append_byte(out, '\n');
-        }
-        for (size_t i = 0; i < count; i++) {
-            const char *why =
-                json_string_value(json_object_get(json_array_get(reasons, i), "reason"));
-            buf_append_text(out, "because: ");
-            mcp_show_line(why ? why : "", why ? strlen(why) : 0, MCP_REASON_MAX, out);
-            buf_append_byte(out, '\n');
-        }
-    }
+    buf_append_text(out, "\n\n");
     buf_release(&safe);
+}
+
+bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struct buf *out)
+{
+    const json_t *reasons = json_object_get(verdict, "reasons");
+    const char *cwd = mcp_text(call, "cwd", NULL), *session = mcp_text(call, "session", NULL);
+    size_t count = json_array_size(reasons), command_len, input_len;
+    const char *command = mcp_text(call, "command", &command_len);
+    const char *input = mcp_text(call, "stdin", &input_len);
+    bool fits = count <= REASONS_MAX;
+    buf_append_text(out, "An agent asks to run this command:\n\n");
+    append_text(out, command, command_len, &fits);
+    if (input) {
+        buf_append_text(out, "with this standard input:\n\n");
+        append_text(out, input, input_len, &fits);
+    } else if (mcp_flag(call, "background")) {
+        buf_append_text(out, "with standard input that the agent writes later\n");
+    }
+    if (cwd) {
+        buf_append_text(out, "in the directory ");
+        mcp_show_line(cwd, strlen(cwd), QUESTION_CHARACTERS, out);
+        buf_append_byte(out, '\n');
+    }
+    if (session) {
+        buf_append_text(out, "with what the session ");
+        mcp_show_line(session, strlen(session), MCP_REASON_MAX, out);
+        buf_append_text(out, " has left\n");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *why = json_string_value(json_object_get(json_array_get(reasons, i), "reason"));
+        buf_append_text(out, "because: ");
+        mcp_show_line(why ? why : "", why ? strlen(why) : 0, MCP_REASON_MAX, out);
+        buf_append_byte(out, '\n');
+    }
     return fits && !out->failed;
 }
 
@@ -264,12 +284,10 @@ static bool ask_first(struct mcp_call *call, const struct mcp_judgement *judgeme
     struct mcp *m = call->m;
     char state[MCP_STATE_TEXT + 1];
     struct buf text;
-    size_t len;
-    const char *command = mcp_text(call, "command", &len);
     json_t *verdict = json_loadb(judgement->json.data, judgement->json.len, JSON_ALLOW_NUL, NULL);
     buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);
     bool asks = judgement->decision == DECISION_CONFIRM && verdict &&
-                mcp_question_text(command, len, mcp_text(call, "cwd", NULL), verdict, &text);
+                mcp_question_text(call, verdict, &text);
     if (asks) {
         pthread_mutex_lock(&m->lock);
         asks = mcp_state_new(&m->states, hash, clock_monotonic_ms() + judgement->answer_ms,
@@ -312,7 +330,9 @@ bool mcp_consent_read(struct mcp_call *call, struct mcp_consent *ret)
     unsigned char hash[SHA256_BYTES];
     const json_t *state = json_object_get(call->params, "requestState");
     *ret = (struct mcp_consent){0};
-    if (call->era != MCP_ERA_MODERN || !call->elicits || call->m->options.run->unjudged)
+    /* What a session has left is judged with the text, and only the engine knows it. */
+    if (call->era != MCP_ERA_MODERN || !call->elicits || call->m->options.run->unjudged ||
+        mcp_text(call, "session", NULL))
         return true;
     /* What cannot be judged is the engine's to refuse. */
     bool goes_on = true;

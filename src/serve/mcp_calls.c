@@ -16,7 +16,7 @@ enum { LATE_MS = 200 };
 struct mcp_call *mcp_call_find(struct mcp *m, const char *id)
 {
     struct mcp_call *call = m->calls;
-    while (call && (call->answered || strcmp(call->id, id) != 0))
+    while (call && (call->answered || call->cancelled || strcmp(call->id, id) != 0))
         call = call->next;
     return call;
 }
@@ -108,12 +108,11 @@ static void *work(void *user)
 static bool call_worker(struct mcp *m)
 {
     pthread_t thread;
-    if (m->idle) {
+    if (m->idle)
         pthread_cond_signal(&m->work);
-        return true;
-    }
-    if (m->threads < m->options.parallel + MCP_HANDLES_MAX && m->active < m->options.parallel &&
-        pthread_create(&thread, NULL, work, m) == 0) {
+    /* Who waits may have been called for another one already. */
+    if (m->queued > m->idle && m->threads < m->options.parallel + MCP_HANDLES_MAX &&
+        m->active < m->options.parallel && pthread_create(&thread, NULL, work, m) == 0) {
         pthread_detach(thread);
         m->threads++;
     }

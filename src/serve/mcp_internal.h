@@ -296,8 +296,7 @@ int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e);
 /* --- questions: mcp_ask.c -------------------------------------------------------------------- */
 
 /* What a question shows; false: it is too long to be shown whole, and is not asked here. */
-bool mcp_question_text(const char *command, size_t len, const char *cwd, const json_t *verdict,
-                       struct buf *out);
+bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struct buf *out);
 /* Anything but a yes: somebody else is to be asked. */
 enum { MCP_YES = 1, MCP_NO_ANSWER = -1 };
 /* Asks a legacy client and waits. */

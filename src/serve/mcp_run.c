@@ -20,8 +20,6 @@ struct running {
     struct mcp_call *call;
     struct mcp_run *run;
     struct mcp_consent consent;
-    const char *command;
-    size_t command_len;
 };
 
 /* --- the run's own part ------------------------------------------------------------------------
@@ -80,7 +78,11 @@ static void drop_one(struct mcp *m)
 void mcp_run_detach(struct mcp *m, struct mcp_run *run, struct mcp_said *said)
 {
     const char *known = run->id[0] ? run->id : run->pending;
-    if (known[0])
+    /* Two that ask the same have one question. */
+    const struct mcp_run *other = m->runs;
+    while (other && strcmp(other->handle, known) != 0)
+        other = other->next;
+    if (known[0] && !other)
         memcpy(run->handle, known, sizeof(run->handle));
     else if (uuid_new(run->handle) < 0)
         run->handle[0] = '\0';
@@ -161,8 +163,7 @@ static int take_question(void *user, const char *verdict_json, size_t len)
         answer = running->consent.given && same ? 1 : MCP_NO_ANSWER;
     } else if (verdict) {
         buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);
-        if (mcp_question_text(running->command, running->command_len, mcp_text(call, "cwd", NULL),
-                              verdict, &text))
+        if (mcp_question_text(call, verdict, &text))
             answer = mcp_ask(call, text.data);
         buf_release(&text);
     }
@@ -193,12 +194,13 @@ static int open_input(struct mcp_call *call, struct mcp_run *run, int *ret, stru
 }
 
 /* From here on it can be cancelled, and is, if it was before. */
-static void list_run(struct mcp_call *call, struct mcp_run *run)
+static void list_run(struct mcp_call *call, struct mcp_run *run, int *ret_shared)
 {
     struct mcp *m = call->m;
     pthread_mutex_lock(&m->lock);
     call->run = run;
     call->cancel_fd = run->cancel_fd;
+    *ret_shared = run->background || m->active > 1;
     if (call->cancelled || m->ends)
         eventfd_write(run->cancel_fd, 1);
     pthread_mutex_unlock(&m->lock);
@@ -227,7 +229,8 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     struct mcp *m = call->m;
     struct err e = {0};
     struct running running = {.call = call};
-    running.command = mcp_text(call, "command", &running.command_len);
+    size_t len;
+    const char *command = mcp_text(call, "command", &len);
     if (!mcp_consent_read(call, &running.consent))
         return; /* it is asked, or refused: the reply says so */
     struct mcp_run *run = running.run = run_new(mcp_flag(call, "background"), &e);
@@ -246,7 +249,6 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     o.cwd = mcp_text(call, "cwd", NULL) ? mcp_text(call, "cwd", NULL) : o.cwd;
     o.session = mcp_text(call, "session", NULL);
     o.stage = mcp_flag(call, "stage");
-    o.shared = run->background || m->active > 1;
     o.stdin_fd = input;
     o.cancel_fd = run->cancel_fd;
     o.on_output = take_output;
@@ -256,8 +258,8 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
                        ? take_question
                        : NULL;
     o.confirm_by = NACRE_CONFIRM_CLIENT;
-    list_run(call, run);
-    if (nacre_run(m->handle, running.command, running.command_len, &o, &r, &error) < 0) {
+    list_run(call, run, &o.shared);
+    if (nacre_run(m->handle, command, len, &o, &r, &error) < 0) {
         const char *key = o.session && error.code == -EINVAL ? "session" : NULL;
         mcp_said_error(said, key, "%s", error.message);
     } else {

@@ -21,6 +21,8 @@ enum { READ_MAX = 1 << 16, LEAVING_MS = 2000 };
 struct stdio {
     int in_fd, out_fd;
     bool out_is_socket;
+    uint64_t left_ms; /* for who has closed its end and does not read */
+    bool gone;
     int gone_event; /* written to when the client cannot be written to any more */
 };
 
@@ -36,7 +38,7 @@ static ssize_t write_some(const struct stdio *s, const char *bytes, size_t len)
 }
 
 /* 0, or negative where it is not to be waited for any longer. */
-static int wait_for_room(const struct stdio *s, uint64_t *left_ms)
+static int wait_for_room(struct stdio *s)
 {
     struct pollfd watched[] = {{.fd = s->out_fd, .events = POLLOUT},
                                {.fd = s->in_fd, .events = POLLRDHUP}};
@@ -51,19 +53,18 @@ static int wait_for_room(const struct stdio *s, uint64_t *left_ms)
         return 0;
     /* Who has closed its end and does not read is not waited for. */
     uint64_t passed = clock_monotonic_ms() - now;
-    if (passed >= *left_ms)
+    if (passed >= s->left_ms)
         return -EPIPE;
-    *left_ms -= passed;
+    s->left_ms -= passed;
     return 0;
 }
 
 static int write_line(void *user, const char *line, size_t len)
 {
-    const struct stdio *s = user;
-    uint64_t left_ms = LEAVING_MS;
-    int r = 0;
+    struct stdio *s = user;
+    int r = s->gone ? -EPIPE : 0;
     while (len && r == 0) {
-        r = wait_for_room(s, &left_ms);
+        r = wait_for_room(s);
         ssize_t n = r < 0 ? r : write_some(s, line, len);
         if (n == -EAGAIN || n == -EINTR)
             continue;
@@ -71,8 +72,10 @@ static int write_line(void *user, const char *line, size_t len)
         line += n > 0 ? n : 0;
         len -= n > 0 ? (size_t)n : 0;
     }
-    if (r < 0)
+    if (r < 0 && !s->gone) {
+        s->gone = true;
         eventfd_write(s->gone_event, 1);
+    }
     return r;
 }
 
@@ -103,7 +106,7 @@ static bool turn(const struct stdio *s, struct mcp *m, int stop_fd)
 int mcp_serve(const struct mcp_stdio_options *options, struct err *e)
 {
     struct stat st;
-    struct stdio s = {.in_fd = options->in_fd, .out_fd = options->out_fd};
+    struct stdio s = {.in_fd = options->in_fd, .out_fd = options->out_fd, .left_ms = LEAVING_MS};
     struct mcp_options mcp = options->mcp;
     nacre_options open = NACRE_OPTIONS_INIT;
     nacre_error error;

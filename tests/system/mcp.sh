@@ -40,8 +40,8 @@ for era in sdk legacy modern; do
     drive $era unasked unasked
     drive $era cancel
 done
+drive legacy pending
 drive legacy many
-drive modern many
 drive legacy raw
 drive sdk vanish
 

@@ -8,7 +8,7 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as Client2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 
 const [program, config, era, scenario] = process.argv.slice(2);
@@ -213,6 +213,37 @@ const scenarios = {
         const { client, call, asked } = await connect({ action: 'accept', content: { approve: true } });
         const r = await call('run_command', { command: 'frobnicate' });
         same([r.structuredContent.status, asked.length], ['needs_confirmation', 0], 'a client\'s word does not count by itself');
+        await client.close();
+    },
+
+    async pending() { // what a person answers in another terminal
+        const say = (...words) => spawnSync(program, words, { encoding: 'utf8' });
+        let { client, call } = await connect(undefined);
+        let r = await call('run_command', { command: 'frobnicate again' });
+        const id = r.structuredContent.pending;
+        r = await call('run_command', { command: 'frobnicate again' });
+        same(r.structuredContent.status, 'needs_confirmation', 'nothing goes through by being asked twice');
+        same(say('approve', '--yes', id).status, 0, 'somebody says yes');
+        r = await call('run_command', { command: 'frobnicate other' });
+        same(r.structuredContent.status, 'needs_confirmation', 'which is for no other call');
+        r = await call('run_command', { command: 'frobnicate again' });
+        same([r.structuredContent.status, r.structuredContent.exit_code], ['failed', 127], 'then the same call runs');
+        r = await call('run_command', { command: 'frobnicate again' });
+        same(r.structuredContent.status, 'needs_confirmation', 'once');
+        same(say('deny', '--reason', 'not today', r.structuredContent.pending).status, 0, 'somebody says no');
+        r = await call('run_command', { command: 'frobnicate again' });
+        same(r.structuredContent.status, 'denied', 'and it is denied');
+        has(text(r), 'not today', 'with the reason');
+        await client.close();
+        ({ client, call } = await connect(undefined, '--wait', '--patience', '500ms'));
+        r = await call('run_command', { command: 'frobnicate waiting' });
+        same(r.structuredContent.status, 'waiting', 'one that waits has a handle');
+        same(say('approve', '--yes', r.structuredContent.pending).status, 0, 'and is answered');
+        const handle = r.structuredContent.id;
+        await until(async () => {
+            r = await call('command_status', { id: handle, wait_ms: 300 });
+            return r.structuredContent.status === 'failed';
+        }, 'and runs');
         await client.close();
     },
 

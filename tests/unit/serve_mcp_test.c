@@ -328,20 +328,32 @@ static void test_showing(void)
     shows("\xc3\xa4\xc3\xb6\xc3\xbc", 2, MCP_KEEP_HEAD,
           "\xc3\xa4\xc3\xb6\n[... 1 characters left out ...]\n", "characters are counted");
 
+    struct mcp_call call = {.arguments = json_object()};
     json_t *verdict = json_pack("{s:[{s:s}]}", "reasons", "reason", "it is\nnot on the list");
     struct buf out;
-    char many[8000];
+    char many[8000] = "";
     buf_init(&out, &allocator_libc, 1 << 20);
     static const char padded[] = "true                                     # \xe2\x80\xae x\nrm y";
-    tap_check(mcp_question_text(padded, strlen(padded), NULL, verdict, &out), "a question");
+    json_object_set_new(call.arguments, "command", json_string(padded));
+    json_object_set_new(call.arguments, "cwd", json_string("a\nb"));
+    json_object_set_new(call.arguments, "stdin", json_string("in\x1b"));
+    tap_check(mcp_question_text(&call, verdict, &out), "a question");
     tap_text(out.data,
              "An agent asks to run this command:\n\n    true[37 blanks]# \\u{202e} x\n    rm y\n\n"
+             "with this standard input:\n\n    in\\x1b\n\nin the directory a\\nb\n"
              "because: it is\\nnot on the list\n",
              "shows everything");
-    memset(many, '\n', sizeof(many));
-    tap_check(!mcp_question_text(many, 100, NULL, verdict, &out), "many lines are not asked");
-    memset(many, 'x', sizeof(many));
-    tap_check(!mcp_question_text(many, sizeof(many), NULL, verdict, &out), "nor a long one");
+    memset(many, '\n', 100);
+    json_object_set_new(call.arguments, "stdin", json_string(many));
+    tap_check(!mcp_question_text(&call, verdict, &out), "many lines of input are not asked");
+    json_object_del(call.arguments, "stdin");
+    tap_check(mcp_question_text(&call, verdict, &out), "without them it is");
+    json_object_set_new(call.arguments, "command", json_string(many));
+    tap_check(!mcp_question_text(&call, verdict, &out), "many lines are not asked");
+    memset(many, 'x', sizeof(many) - 1);
+    json_object_set_new(call.arguments, "command", json_string(many));
+    tap_check(!mcp_question_text(&call, verdict, &out), "nor a long one");
+    json_decref(call.arguments);
     buf_release(&out);
     json_decref(verdict);
 }
