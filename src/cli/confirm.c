@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/escape.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/question_show.h"
 #include "cli/text.h"
 #include "cli/verdict_show.h"
 
@@ -90,12 +90,10 @@ int confirm_ask(const struct place_options *place, const struct policy_options *
 {
     struct buf out;
     struct asked q;
-    struct escape state = {.ascii_only = !cli_terminal_is_utf8()};
     buf_init(&out, &allocator_libc, QUESTION_MAX);
     open_question(&q, place, policy, call, session, text, len);
-    escape_append(&state, q.text, q.len, &out);
-    escape_finish(&state, &out);
-    buf_append_byte(&out, '\n');
+    question_show_oddities(q.text, q.len, &out);
+    question_show_text(q.text, q.len, !cli_terminal_is_utf8(), &out);
     size_t before = out.len;
     append_verdict(&q, &out);
     arena_release(&q.arena);

@@ -255,8 +255,10 @@ void question_show(const struct question *q, bool colour, bool ascii_only, struc
                       count_lines(q->text, q->text_len) == 1 ? "" : "s", q->text_len);
     question_show_oddities(q->text, q->text_len, out);
     question_show_text(q->text, q->text_len, ascii_only, out);
+    /* A newline at the end says nothing. */
+    size_t text_len = q->text_len - (q->text_len && q->text[q->text_len - 1] == '\n');
     if (!changes &&
-        (q->canonical_len != q->text_len || memcmp(q->canonical, q->text, q->text_len) != 0)) {
+        (q->canonical_len != text_len || memcmp(q->canonical, q->text, text_len) != 0)) {
         buf_append_format(out, "%s%-10s%s as nacre has read it, %zu line%s\n", bold, "runs", plain,
                           count_lines(q->canonical, q->canonical_len),
                           count_lines(q->canonical, q->canonical_len) == 1 ? "" : "s");
