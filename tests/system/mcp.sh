@@ -43,6 +43,7 @@ done
 drive legacy pending
 drive legacy many
 drive legacy raw
+drive legacy deaf
 drive sdk vanish
 
 # --- without any of them ---------------------------------------------------------------------------

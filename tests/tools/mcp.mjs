@@ -317,6 +317,21 @@ const scenarios = {
         await until(() => !alive(`sleep\0${word}`), 'and the run with it');
     },
 
+    async deaf() { // one that does not read, and closes its end
+        const server = spawn(program, args(), { stdio: ['pipe', 'pipe', 'inherit'] });
+        server.stdout.pause();
+        const meta = '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}';
+        for (let i = 0; i < 300; i++)
+            server.stdin.write(`{"jsonrpc":"2.0","id":${i},"method":"tools/list","params":{${meta}}}\n`);
+        const word = unique();
+        server.stdin.write(`{"jsonrpc":"2.0","id":"r","method":"tools/call","params":{"name":"run_command","arguments":{"command":"sleep ${word}"},${meta}}}\n`);
+        server.stdin.end();
+        const code = await new Promise(done => server.on('exit', done));
+        same(code, 0, 'a client that does not read is not waited for');
+        check(!alive(word), 'and nothing is left');
+        server.stdout.destroy();
+    },
+
     async vanish() { // a client that is killed
         const word = unique();
         const child = spawn(process.execPath, [process.argv[1], program, config, era, `hold-${word}`], { stdio: 'inherit' });
