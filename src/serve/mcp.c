@@ -58,7 +58,6 @@ static void read_line(void *user, const char *line, size_t len, const char *id)
         return;
     }
     mcp_dispatch(m, value, len);
-    json_decref(value);
 }
 
 void mcp_feed(struct mcp *m, const char *bytes, size_t len)

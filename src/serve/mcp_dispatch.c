@@ -221,21 +221,24 @@ static bool is_in_flight(struct mcp *m, const char *id)
     return found;
 }
 
+/* The value goes to the call: who works on it is another thread, and shares it with nobody. */
 static void dispatch_request(struct mcp *m, json_t *value, const struct mcp_message *message,
                              size_t bytes)
 {
     struct mcp_reply reply;
     if (is_in_flight(m, message->id)) {
         mcp_send_error(m, message->id, MCP_INVALID_REQUEST, "a request with this id is under way");
+        json_decref(value);
         return;
     }
     struct mcp_call *call = calloc(1, sizeof(*call));
     if (!call) {
         mcp_send_error(m, message->id, MCP_INTERNAL_ERROR, "out of memory");
+        json_decref(value);
         return;
     }
     call->m = m;
-    call->message = json_incref(value);
+    call->message = value;
     call->params = message->params;
     call->method = find_method(message->method);
     call->bytes = bytes;
@@ -268,6 +271,7 @@ static void dispatch_notification(struct mcp *m, const struct mcp_message *messa
         mcp_call_cancel(m, id);
 }
 
+/* Takes the value over. */
 static void dispatch_one(struct mcp *m, json_t *value, size_t bytes)
 {
     struct mcp_message message;
@@ -276,18 +280,20 @@ static void dispatch_one(struct mcp *m, json_t *value, size_t bytes)
     if (code) {
         if (message.kind != MCP_NOTIFICATION)
             mcp_send_error(m, message.id, code, e.message);
+        json_decref(value);
         return;
     }
     switch (message.kind) {
     case MCP_REQUEST:
         dispatch_request(m, value, &message, bytes);
-        break;
+        return;
     case MCP_NOTIFICATION:
         dispatch_notification(m, &message);
         break;
     default:
         mcp_answered(m, &message);
     }
+    json_decref(value);
 }
 
 void mcp_dispatch(struct mcp *m, json_t *value, size_t bytes)
@@ -295,12 +301,20 @@ void mcp_dispatch(struct mcp *m, json_t *value, size_t bytes)
     size_t count = json_array_size(value);
     if (!json_is_array(value)) {
         dispatch_one(m, value, bytes);
-    } else if (m->version != legacy_versions[LEGACY_VERSIONS - 1]) {
+        return;
+    }
+    if (m->version != legacy_versions[LEGACY_VERSIONS - 1]) {
         mcp_send_error(m, NULL, MCP_INVALID_REQUEST, "this revision has no batches");
     } else if (!count || count > BATCH_MAX) {
         mcp_send_error(m, NULL, MCP_INVALID_REQUEST, "a batch has 1 to 256 messages");
     } else {
-        for (size_t i = 0; i < count; i++)
-            dispatch_one(m, json_array_get(value, i), bytes / count + 1);
+        for (size_t i = 0; i < count; i++) {
+            json_t *one = json_deep_copy(json_array_get(value, i));
+            if (one)
+                dispatch_one(m, one, bytes / count + 1);
+            else
+                mcp_send_error(m, NULL, MCP_INTERNAL_ERROR, "out of memory");
+        }
     }
+    json_decref(value);
 }

@@ -196,6 +196,7 @@ struct mcp_method {
     void (*answer)(struct mcp_call *call, struct mcp_reply *reply);
 };
 
+/* Takes the value over. */
 void mcp_dispatch(struct mcp *m, json_t *value, size_t bytes);
 extern const char *const mcp_modern_version;
 
