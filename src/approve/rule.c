@@ -11,7 +11,7 @@
 #include "approve/approve.h"
 #include "base/yaml.h"
 
-enum { PATTERN_MAX = 1024, RULES_MAX = 16 };
+enum { PATTERN_MAX = 1024, INSERTION_MAX = 2048, RULES_MAX = 16 };
 
 /* --- from acts to patterns ------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ static bool same_span(const json_t *a, const json_t *b)
 static bool is_among(const char *const *list, size_t count, const char *text)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(list[i], text) == 0)
+        if (list[i] && text && strcmp(list[i], text) == 0)
             return true;
     }
     return false;
@@ -305,7 +305,7 @@ int rule_add(const char *name, const char *bytes, size_t len, const char *patter
     const struct yaml_node *before, *after;
     struct insertion in = {0};
     arena_init(&arena, &allocator_libc, TREES_MAX);
-    buf_init(&in.text, &allocator_libc, PATTERN_MAX * 2);
+    buf_init(&in.text, &allocator_libc, INSERTION_MAX);
     int added = 0, r = yaml_parse(&arena, name, bytes, len, &before, e);
     if (r == 0 && before->kind != YAML_MAP)
         r = err_set(e, -EINVAL, "%s: a configuration is a map of keys", name);

@@ -182,7 +182,7 @@ struct journal {
     uint64_t sequence; /* order of commits in one workspace */
     int64_t start_ns;
     bool met_conflicts; /* while it ran: what it saw is not what is there, so it is never real */
-    bool allowed;       /* the verdict on it was ALLOW: it may become real without a person's word */
+    bool allowed; /* the verdict on it was ALLOW: it may become real without a person's word */
     struct change_set set;
 };
 /* Atomically. `durable`: on the disk when this returns. */

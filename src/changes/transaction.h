@@ -47,8 +47,9 @@ int transaction_begin(struct arena *arena, const char *state, const char *id,
 int transaction_scan(struct transaction *t, struct conflicts *conflicts, struct err *e);
 
 /*
- * Makes it real, where journal.allowed says that it may be (-EPERM), or gives it up: -EBUSY with conflicts, and then it is held. Any other failure
- * leaves it held, too, and the roots as they were.
+ * Makes it real, where journal.allowed says that it may be (-EPERM), or gives it up: -EBUSY with
+ * conflicts, and then it is held. Any other failure leaves it held, too, and the roots as they
+ * were.
  */
 int transaction_commit(struct transaction *t, struct conflicts *conflicts, struct err *e);
 

@@ -65,16 +65,17 @@ static int check_allowed(struct arena *arena, const struct question *q, const ch
     return r;
 }
 
-static int write_beside(const char *file, const char *bytes, size_t len, mode_t mode,
-                        const char *temporary)
+/* A file that is to take the place of another, by its name. */
+static int write_beside(const char *temporary, const char *bytes, size_t len, mode_t mode)
 {
+    if (!temporary)
+        return -ENOMEM;
     FD_CLEANUP int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     int r = fd_write_all(fd, bytes, len);
     if (r == 0 && (fchmod(fd, mode & 07777) < 0 || fsync(fd) < 0))
         r = -errno;
-    (void)file;
     return r;
 }
 
@@ -110,8 +111,8 @@ int always_write(struct arena *arena, const struct question *q, struct always *r
     const char *temporary = arena_format(arena, "%s.%s", done.file, unique);
     if (r == 0 && !temporary)
         r = err_set(e, -ENOMEM, "out of memory");
-    if (r == 0) {
-        r = write_beside(done.file, after.data, after.len, st.st_mode, temporary);
+    if (r == 0 && temporary) {
+        r = write_beside(temporary, after.data, after.len, st.st_mode);
         if (r < 0)
             err_errno(e, r, "cannot write '%s'", temporary);
         /* A user's configuration can be tried before it is one; an agent's has its name only. */
@@ -123,12 +124,11 @@ int always_write(struct arena *arena, const struct question *q, struct always *r
             unlink(temporary);
     }
     if (r == 0 && q->agent && (r = check_allowed(arena, q, NULL, e)) < 0) {
-        struct err why = {0};
-        int back = write_beside(done.file, before.data, before.len, st.st_mode, temporary);
-        if (back == 0 && rename(temporary, done.file) < 0)
+        int back = write_beside(temporary, before.data, before.len, st.st_mode);
+        if (back == 0 && temporary && rename(temporary, done.file) < 0)
             back = -errno;
         if (back < 0) {
-            why = *e;
+            struct err why = *e;
             err_set(e, back, "%.200s; and '%.200s' could not be put back", why.message, done.file);
         }
     }

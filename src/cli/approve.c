@@ -11,6 +11,7 @@
 #include "cli/kept.h"
 #include "cli/pager.h"
 #include "cli/passphrase.h"
+#include "cli/policy_options.h"
 #include "cli/question_show.h"
 
 enum { SHORT_LINES = 40 };
@@ -276,6 +277,22 @@ static int say(struct answering *g, struct err *e)
     return r;
 }
 
+/* Held changes are turned here, and not by an engine that would ask its policy: so it is asked. */
+static int find_key(struct answering *g, struct err *e)
+{
+    const struct policy_options options = {.agent = g->q.agent, .config = g->q.config};
+    struct policy_request request;
+    const struct policy *policy = NULL;
+    int r = policy_options_request(&g->arena, &options, NULL, g->q.workspace, &request, e);
+    if (r == 0)
+        r = policy_load(&g->arena, &request, &policy, e);
+    if (r < 0 || !policy)
+        return err_context(e, r < 0 ? r : -EINVAL, "whose answers count cannot be known");
+    if (policy->approvals.key)
+        g->q.key = policy->approvals.key;
+    return 0;
+}
+
 static int answer(struct answering *g, bool yes, struct err *e)
 {
     const struct answer_options *wanted = g->wanted;
@@ -292,7 +309,9 @@ static int answer(struct answering *g, bool yes, struct err *e)
     g->a.expires_ms = g->a.time_ms + lasts;
     memcpy(g->a.id, g->q.id, sizeof(g->a.id));
     memcpy(g->a.binding, g->q.binding, sizeof(g->a.binding));
-    int r = g->q.key ? sign(g, e) : 0;
+    int r = g->q.kind == QUESTION_CHANGES ? find_key(g, e) : 0;
+    if (r == 0 && g->q.key)
+        r = sign(g, e);
     if (r == 0 && yes && wanted->always)
         r = always_write(&g->arena, &g->q, &g->always, e);
     return r < 0 ? r : say(g, e);

@@ -541,8 +541,7 @@ static int note_mended(nacre_result *r)
         [JOURNAL_APPLIED] = "it was cut off while its changes became real: that was finished",
         [JOURNAL_UNDOING] = "it was cut off: its changes are not whole",
         [JOURNAL_UNDONE] = "it was cut off while its changes were taken back: that was finished",
-        [JOURNAL_STRANDED] = ("it was cut off while its changes became real, and somebody changed "
-                              "the places since: some of them are real, the rest is kept"),
+        [JOURNAL_STRANDED] = "it was cut off, and is real in part: somebody changed its places since",
     };
     const struct mended *mended = &r->transaction.mended;
     int failure = 0;

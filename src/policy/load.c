@@ -580,6 +580,18 @@ static int check_approver(const struct loader *loader, const struct policy *poli
                       name);
 }
 
+/* Where the system wants a signature, a user's judge does not stand for it. */
+static int check_judge(const struct loader *loader, const struct policy *policy)
+{
+    const struct policy_origin *key = &policy->origins[policy_key_find("approvals.key")];
+    const struct policy_origin *judge = &policy->origins[policy_key_find("approvals.judge")];
+    struct yaml_node place = {.line = judge->line, .column = judge->column};
+    if (!policy->approvals.key || key->layer != LAYER_SYSTEM || judge->layer == LAYER_SYSTEM)
+        return 0;
+    return yaml_error(loader->e, judge->file, &place,
+                      "approvals.judge: the system's configuration wants answers that are signed");
+}
+
 static int load(struct loader *loader, const struct policy **ret)
 {
     struct chain *base = arena_alloc(loader->arena, sizeof(*base));
@@ -603,6 +615,8 @@ static int load(struct loader *loader, const struct policy **ret)
         return r;
 
     if (policy->approvals.approver && (r = check_approver(loader, policy)) < 0)
+        return r;
+    if (policy->approvals.judge.count && (r = check_judge(loader, policy)) < 0)
         return r;
     policy->agent = loader->request->agent;
     policy->mandate = policy->mandate && policy->unknown == DECISION_DENY;

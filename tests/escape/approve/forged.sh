@@ -199,6 +199,13 @@ check 'nothing is lost' test -e ws/a
 "$NACRE" run -w ws --stage 'rm a b c' < /dev/null > "$scratch/out" 2>&1
 refute 'nor when it was staged' "$NACRE" commit "$(id_of)"
 check 'nothing is lost' test -e ws/a
+# Where answers are signed, these are, too, whatever became of the question's file.
+cp "$config" "$scratch/unsigned.yaml"
+{ cat "$config"; "$NACRE" approve --set-passphrase --name ada --passphrase-file "$scratch/pass"; } > "$scratch/both.yaml"
+cp "$scratch/both.yaml" "$config"
+refute 'nor approved without the passphrase' "$NACRE" approve --yes "$id"
+check 'nothing is lost' test -e ws/a
+cp "$scratch/unsigned.yaml" "$config"
 check 'control: a person makes it real' "$NACRE" approve --yes "$id"
 check 'which it is' test ! -e ws/a
 check 'the ledger verifies' "$NACRE" verify
