@@ -77,7 +77,7 @@ LAUNCH_END := $(shell gcc -print-file-name=crtendS.o) $(MUSL)/crtn.o
 # --- what there is ---------------------------------------------------------------------------
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps run test bench soak lint format install uninstall clean FORCE unit programs fuzzers
+.PHONY: all help deps run test agents bench soak lint format install uninstall clean FORCE unit programs fuzzers
 
 room_sources = $(filter-out src/cli/main.c src/cli/manual.c,$(wildcard src/$(1)/*.c))
 objects = $(patsubst %.c,$(B)/%.o,$(1))
@@ -117,6 +117,7 @@ help:
 	@echo 'make run        install what is missing, build, run a command in the sandbox'
 	@echo 'make test       install what is missing, build, run all tests'
 	@echo 'make bench      compare with bare bash and bubblewrap, same run; HISTORY=1000000 for a long history'
+	@echo 'make agents     real coding agents run a command through nacre; fetches a gigabyte of them first'
 	@echo 'make soak       the long form of the tests that repeat'
 	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'
@@ -349,6 +350,12 @@ test:
 	+$(MAKE) --no-print-directory -s VARIANT=asan programs unit
 	+tests/run
 
+agents:
+	@scripts/deps build test
+	+$(MAKE) --no-print-directory -s VARIANT=release programs
+	scripts/deps agents build/agents
+	tests/agents/run build/agents
+
 soak:
 	@scripts/deps build test
 	+$(MAKE) --no-print-directory -s VARIANT=release programs unit
@@ -357,7 +364,7 @@ soak:
 
 bench:
 	@scripts/deps build test bench
-	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash build/release/bench/redact build/release/bench/ledger build/release/bench/recording build/release/bench/history build/release/bench/warm build/release/bench/exec
+	+$(MAKE) --no-print-directory -s VARIANT=release programs unit build/release/bench/shell build/release/bench/verdict build/release/bench/seccomp build/release/bench/fs_hash build/release/bench/redact build/release/bench/ledger build/release/bench/recording build/release/bench/history build/release/bench/warm build/release/bench/exec build/release/bench/mcp
 	HISTORY=$(HISTORY) tests/bench/run
 
 lint:

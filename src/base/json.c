@@ -50,7 +50,7 @@ static void before_value(struct json *j)
         j->after_key = false;
         return;
     }
-    if (*level & JSON_OBJECT || (j->depth == 0 && *level & JSON_FILLED)) {
+    if (*level & JSON_IN_OBJECT || (j->depth == 0 && *level & JSON_FILLED)) {
         misuse(j);
         return;
     }
@@ -67,12 +67,12 @@ static void begin(struct json *j, bool object)
         return;
     }
     put(j, object ? "{" : "[", 1);
-    j->level[++j->depth] = object ? JSON_OBJECT : 0;
+    j->level[++j->depth] = object ? JSON_IN_OBJECT : 0;
 }
 
 static void end(struct json *j, bool object)
 {
-    if (j->depth == 0 || j->after_key || (j->level[j->depth] & JSON_OBJECT) != object) {
+    if (j->depth == 0 || j->after_key || (j->level[j->depth] & JSON_IN_OBJECT) != object) {
         misuse(j);
         return;
     }
@@ -161,7 +161,7 @@ static void put_string(struct json *j, const char *bytes, size_t len)
 void json_key(struct json *j, const char *key)
 {
     uint8_t *level = &j->level[j->depth];
-    if (!(*level & JSON_OBJECT) || j->after_key) {
+    if (!(*level & JSON_IN_OBJECT) || j->after_key) {
         misuse(j);
         return;
     }

@@ -17,7 +17,7 @@
 
 enum { JSON_DEPTH_MAX = 2048 };
 
-enum json_level { JSON_OBJECT = 1 << 0, JSON_FILLED = 1 << 1 };
+enum json_level { JSON_IN_OBJECT = 1 << 0, JSON_FILLED = 1 << 1 };
 
 struct json {
     int (*write)(void *user, const char *bytes, size_t len); /* 0 or a negative errno */

@@ -52,9 +52,10 @@ struct ledger *history_ledger(struct history *h);
 /* Absent filters are NULL or 0. */
 struct history_filter {
     const char *agent, *job, *status, *verdict;
-    const char *text; /* stands in the command */
-    const char *path; /* was changed; with a slash behind it, anything below it */
-    int64_t since_ms; /* UTC */
+    const char *text;      /* stands in the command */
+    const char *path;      /* was changed; with a slash behind it, anything below it */
+    const char *workspace; /* ran there */
+    int64_t since_ms;      /* UTC */
     int64_t until_ms;
     uint64_t since_result; /* its result, or else its intent, has at least this index */
     bool oldest_first;

@@ -234,6 +234,10 @@ static int make_query(struct history *h, struct query *q, const struct history_f
         compares(q, "r.idx >= ?", (int64_t)f->from);
     if (f->before)
         compares(q, "r.idx < ?", (int64_t)(f->before < INT64_MAX ? f->before : INT64_MAX));
+    if (f->workspace) {
+        condition(q, "r.workspace = ?");
+        add_value(q, f->workspace, strlen(f->workspace), false, 0);
+    }
     if (f->path && f->path[0])
         changed(q, f->path);
     buf_append_format(&q->sql, " ORDER BY %s %s",

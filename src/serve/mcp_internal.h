@@ -1,0 +1,350 @@
+/* What the files of the MCP server share; see mcp.h. */
+#ifndef NACRE_SERVE_MCP_INTERNAL_H
+#define NACRE_SERVE_MCP_INTERNAL_H
+
+#include <jansson.h>
+#include <pthread.h>
+
+#include "base/json.h"
+#include "history/history.h"
+#include "jobs/ring.h"
+#include "serve/mcp.h"
+#include "serve/mcp_line.h"
+#include "serve/mcp_state.h"
+
+/* --- messages: mcp_message.c ----------------------------------------------------------------- */
+
+enum {
+    MCP_PARSE_ERROR = -32700,
+    MCP_INVALID_REQUEST = -32600,
+    MCP_NO_METHOD = -32601,
+    MCP_INVALID_PARAMS = -32602,
+    MCP_INTERNAL_ERROR = -32603,
+    MCP_BUSY = -32000,
+    MCP_UNSUPPORTED_VERSION = -32022,
+};
+
+enum { MCP_ID_MAX = 512, MCP_TOKEN_MAX = 512 };
+
+enum mcp_kind { MCP_NOTHING, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
+
+struct mcp_message {
+    enum mcp_kind kind;
+    char id[MCP_ID_MAX]; /* as JSON; empty: there is none, or it is not known */
+    const char *method;  /* of requests and notifications */
+    json_t *params;      /* an object, or NULL; borrowed */
+    json_t *result;      /* of responses; NULL: it was an error; borrowed */
+};
+
+/* A line as a value, for json_decref; NULL: it is none, and `e` says why. */
+json_t *mcp_parse(const char *line, size_t len, struct err *e);
+
+/* Whose parts are in `value`. 0, or a code of JSON-RPC with the reason in `e`; the id is told all
+ * the same where it can be. */
+int mcp_message_read(json_t *value, struct mcp_message *ret, struct err *e);
+
+/* The JSON of a text or an integer; false: it is neither, or too long. */
+bool mcp_id_text(const json_t *value, char *ret, size_t size);
+
+/* --- answers: mcp_reply.c -------------------------------------------------------------------- */
+
+enum mcp_era { MCP_ERA_NONE, MCP_ERA_LEGACY, MCP_ERA_MODERN };
+
+enum { MCP_REPLY_MAX = 256 << 20, MCP_REASON_MAX = 1024 };
+
+/* What a request is answered with: a result, or an error of the protocol. */
+struct mcp_reply {
+    struct buf result; /* JSON of an object */
+    int code;          /* of the error; 0: there is none */
+    char message[MCP_REASON_MAX];
+    struct buf data; /* JSON; empty: none */
+};
+
+void mcp_reply_init(struct mcp_reply *r);
+void mcp_reply_release(struct mcp_reply *r);
+void mcp_reply_fail(struct mcp_reply *r, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Begins the object of a result with what its era wants in it; `cacheable`: it may be kept. */
+void mcp_result_begin(struct json *j, struct mcp_reply *r, const struct mcp_call *call,
+                      bool cacheable);
+void mcp_result_end(struct json *j, struct mcp_reply *r);
+
+/* What a tool says: text and object, each of which stands alone. */
+struct mcp_said {
+    struct buf text;
+    struct buf structured; /* JSON of an object */
+    bool is_error;
+};
+
+void mcp_said_init(struct mcp_said *s);
+void mcp_said_release(struct mcp_said *s);
+/* An error of the tool's; `key` is the argument that is meant, or NULL. */
+void mcp_said_error(struct mcp_said *s, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void mcp_reply_said(struct mcp_reply *r, const struct mcp_call *call, const struct mcp_said *said);
+
+/* A line to the client. */
+void mcp_send_reply(struct mcp *m, const char *id, const struct mcp_reply *r);
+void mcp_send_error(struct mcp *m, const char *id, int code, const char *message);
+void mcp_append_reply(struct buf *out, const char *id, const struct mcp_reply *r); /* a line */
+void mcp_send_line(struct mcp *m, struct buf *line); /* without its newline; releases it */
+
+/* --- what is shown: mcp_show.c --------------------------------------------------------------- */
+
+enum { MCP_SHOWN_MAX = 64 << 20, MCP_ITEMS_MAX = 200 };
+
+enum mcp_keep { MCP_KEEP_HEAD, MCP_KEEP_TAIL, MCP_KEEP_BOTH };
+
+struct mcp_showing {
+    size_t limit; /* characters of one text */
+    enum mcp_keep keep;
+};
+
+/* Appends the text escaped and cut; true: it was cut. */
+bool mcp_show_text(const struct mcp_showing *s, const char *bytes, size_t len, struct buf *out);
+/* The same on one line. */
+void mcp_show_line(const char *bytes, size_t len, size_t limit, struct buf *out);
+/* A value with every text in it escaped and cut, and lists that are too long cut. */
+void mcp_show_json(const struct mcp_showing *s, const json_t *value, struct json *out);
+/* JSON text, shown likewise; 0 or -EBADMSG. */
+int mcp_show_json_text(const struct mcp_showing *s, const char *text, size_t len, struct buf *out);
+
+/* --- calls: mcp_calls.c ---------------------------------------------------------------------- */
+
+enum { MCP_QUEUE_MAX = 4096, MCP_QUEUE_BYTES_MAX = 64 << 20, MCP_HANDLES_MAX = 64 };
+
+struct mcp_method;
+struct mcp_tool;
+struct mcp_run;
+
+enum mcp_call_state { MCP_QUEUED, MCP_RUNNING };
+
+struct mcp_call {
+    struct mcp *m;
+    struct mcp_call *next;
+    enum mcp_call_state state;
+    bool answered, cancelled;
+    bool detached; /* answered, and not counted among those that are worked on */
+    enum mcp_era era;
+    bool elicits; /* the client can be asked */
+    char id[MCP_ID_MAX];
+    char token[MCP_TOKEN_MAX]; /* of progress, as JSON; empty: none */
+    const struct mcp_method *method;
+    const struct mcp_tool *tool; /* of tools/call */
+    json_t *message;             /* whole; params are in it */
+    json_t *params, *arguments;  /* NULL: none */
+    struct mcp_reply *reply; /* of a tool that answers in another way than by saying something, */
+    bool replied;            /* and then this */
+    size_t bytes;            /* of the message */
+    uint64_t begun_ms, progressed_ms;
+    int cancel_fd; /* -1: it cannot be cancelled once it is worked on */
+    struct mcp_run *run;
+};
+
+struct mcp_question;
+
+struct mcp {
+    struct mcp_options options;
+    nacre *handle;
+    struct mcp_line line;
+
+    enum mcp_era era; /* legacy: it was initialized */
+    const char *version;
+    bool client_elicits; /* legacy */
+
+    pthread_mutex_t out_lock;
+    pthread_mutex_t lock;   /* all below */
+    pthread_cond_t changed; /* a run goes on, an answer came, a thread ended */
+    pthread_cond_t work;
+    bool ends;
+    struct mcp_call *calls; /* queued and worked on, oldest first */
+    size_t queued, queued_bytes;
+    size_t active, threads, idle; /* worked on; threads, and those that wait for work */
+    struct mcp_run *runs;         /* that have a handle, the newest first */
+    struct mcp_question *questions;
+    uint64_t asked; /* questions so far */
+    struct mcp_states states;
+    struct mcp_showing showing; /* as the last run's policy has it */
+};
+
+/* Takes the call over and has it done, now or later. `message` is its own reference. */
+void mcp_call_begin(struct mcp *m, struct mcp_call *call);
+/* A request in flight; with the lock. */
+struct mcp_call *mcp_call_find(struct mcp *m, const char *id);
+void mcp_call_cancel(struct mcp *m, const char *id);
+bool mcp_is_cancelled(struct mcp_call *call);
+void mcp_call_free(struct mcp_call *call); /* with the lock, if it has a run */
+/* It was answered and goes on, beside those that are worked on; with the lock. */
+void mcp_call_detach(struct mcp_call *call);
+/* Progress, and runs that take longer than the client waits. */
+int mcp_calls_tick(struct mcp *m);
+void mcp_calls_end(struct mcp *m);
+
+/* --- dispatch: mcp_dispatch.c ---------------------------------------------------------------- */
+
+enum mcp_when {
+    MCP_WHEN_FIRST = 1 << 0,  /* legacy, before initialize */
+    MCP_WHEN_LEGACY = 1 << 1, /* legacy, after it */
+    MCP_WHEN_MODERN = 1 << 2,
+};
+
+struct mcp_method {
+    const char *name;
+    unsigned when;
+    bool works; /* takes a while: done by a worker */
+    void (*answer)(struct mcp_call *call, struct mcp_reply *reply);
+};
+
+/* Takes the value over. */
+void mcp_dispatch(struct mcp *m, json_t *value, size_t bytes);
+extern const char *const mcp_modern_version;
+
+/* --- tools: mcp_tools.c ---------------------------------------------------------------------- */
+
+enum mcp_type { MCP_TEXT, MCP_COUNT, MCP_BOOL, MCP_LIST, MCP_MAP };
+
+struct mcp_argument {
+    const char *name;
+    enum mcp_type type;
+    bool required;
+    int64_t max; /* of a count, or of the bytes of a text */
+    const char *description;
+};
+
+/* A field of what comes back. */
+struct mcp_field {
+    const char *name;
+    enum mcp_type type;
+};
+
+struct mcp_tool {
+    const char *name, *title, *description;
+    const char *needs; /* name in the policy's `tools` that gives it */
+    bool reads_only, destructive, idempotent;
+    const struct mcp_argument *arguments; /* ends with a null name */
+    const struct mcp_field *output;       /* likewise */
+    void (*run)(struct mcp_call *call, struct mcp_said *said);
+};
+
+extern const struct mcp_tool mcp_tools[]; /* ends with a null name */
+
+void mcp_tools_list(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_tools_call(struct mcp_call *call, struct mcp_reply *reply);
+/* Finds the tool of the call before it is worked on; false: `reply` says why not. */
+bool mcp_tools_resolve(struct mcp_call *call, struct mcp_reply *reply);
+
+/* Arguments that were checked: NULL or 0 where there is none. */
+const char *mcp_text(const struct mcp_call *call, const char *name, size_t *ret_len);
+uint64_t mcp_count(const struct mcp_call *call, const char *name, uint64_t otherwise);
+bool mcp_flag(const struct mcp_call *call, const char *name);
+
+/* --- the policy and the place: mcp_place.c --------------------------------------------------- */
+
+struct mcp_place {
+    struct arena arena;
+    struct setting setting;
+    struct mcp *m;
+};
+
+int mcp_place_open(struct mcp *m, struct mcp_place *ret, struct err *e);
+void mcp_place_close(struct mcp_place *p);
+struct mcp_showing mcp_showing_of(const struct policy *policy);
+
+/* --- tools that run: mcp_run.c --------------------------------------------------------------- */
+
+/* A run that may outlive its call. */
+struct mcp_run {
+    struct mcp_run *next;
+    unsigned users;
+    bool listed; /* it has a handle, and is in the list */
+    char handle[UUID_TEXT + 1], id[UUID_TEXT + 1], pending[UUID_TEXT + 1]; /* empty: not known */
+    struct ring output;
+    struct ring_reader read;
+    uint64_t bytes; /* printed so far */
+    int cancel_fd, input_fd;
+    bool background, began, over;
+    bool asking; /* a question is open: it is not detached */
+    uint64_t begun_ms;
+    struct mcp_said said; /* when it is over */
+};
+
+void mcp_run_command(struct mcp_call *call, struct mcp_said *said);
+void mcp_command_status(struct mcp_call *call, struct mcp_said *said);
+void mcp_command_input(struct mcp_call *call, struct mcp_said *said);
+void mcp_command_kill(struct mcp_call *call, struct mcp_said *said);
+void mcp_test_command(struct mcp_call *call, struct mcp_said *said);
+void mcp_run_release(struct mcp_run *run); /* with the lock */
+/* Gives it a handle and says so; with the lock. */
+void mcp_run_detach(struct mcp *m, struct mcp_run *run, struct mcp_said *said);
+/* The result of a run, as it is said. */
+void mcp_say_result(const nacre_result *r, const struct mcp_showing *showing, const char *pending,
+                    struct mcp_said *said);
+
+void mcp_say_running(struct mcp *m, struct mcp_run *run, struct mcp_said *said); /* with the lock */
+
+/* --- the verdict alone: mcp_judge.c ---------------------------------------------------------- */
+
+struct mcp_judgement {
+    struct buf json; /* the verdict */
+    enum decision decision;
+    char mandate[65];
+    bool elicits;       /* the policy lets a client answer */
+    uint64_t answer_ms; /* how long a question stays open */
+};
+int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e);
+
+/* --- questions: mcp_ask.c -------------------------------------------------------------------- */
+
+/* What a question shows; false: it is too long to be shown whole, and is not asked here. */
+bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struct buf *out);
+/* Anything but a yes: somebody else is to be asked. */
+enum { MCP_YES = 1, MCP_NO_ANSWER = -1 };
+/* Asks a legacy client and waits. */
+int mcp_ask(struct mcp_call *call, const char *text);
+/* An answer came. */
+void mcp_answered(struct mcp *m, const struct mcp_message *message);
+
+/* What a modern client said to a question that it was asked before. */
+struct mcp_consent {
+    bool given;
+    char mandate[65]; /* of the policy then */
+};
+/* False: it is asked now, or what it brings is not good; the call's reply says which. */
+bool mcp_consent_read(struct mcp_call *call, struct mcp_consent *ret);
+
+/* --- tools that look back: mcp_kept.c, mcp_turn.c -------------------------------------------- */
+
+void mcp_history(struct mcp_call *call, struct mcp_said *said);
+void mcp_diff(struct mcp_call *call, struct mcp_said *said);
+void mcp_undo(struct mcp_call *call, struct mcp_said *said);
+void mcp_commit(struct mcp_call *call, struct mcp_said *said);
+void mcp_discard(struct mcp_call *call, struct mcp_said *said);
+
+/* The history, and one run of this workspace's (M6); -ENOENT for any other. */
+struct mcp_record {
+    struct mcp_place place;
+    struct history *history;
+    struct history_run run;
+};
+int mcp_history_open(const struct mcp_place *place, struct history **ret, struct err *e);
+int mcp_record_open(struct mcp *m, const char *id, struct mcp_record *ret, struct err *e);
+void mcp_record_close(struct mcp_record *r);
+bool mcp_is_here(const struct mcp_place *place, const char *workspace);
+/* The patch of a run, within so many bytes; true in `ret_more` where there is more. */
+int mcp_patch(const struct transaction *t, size_t max, struct buf *out, bool *ret_more,
+              struct err *e);
+
+/* --- the rest: mcp_resources.c, mcp_prompts.c, mcp_complete.c --------------------------------- */
+
+void mcp_resources_list(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_resources_templates(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_resources_read(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_prompts_list(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_prompts_get(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_complete(struct mcp_call *call, struct mcp_reply *reply);
+bool mcp_prompt_has(const char *name, const char *argument);
+/* What the shell can do here, for a model. */
+void mcp_instructions(struct mcp *m, struct buf *out);
+
+#endif
