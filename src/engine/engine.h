@@ -165,7 +165,7 @@ struct nacre_result {
         bool network;
         const char *confirmed_by;         /* NULL: nobody was asked */
         struct redactor *output_redactor; /* knows the values of the workspace's files, too */
-        const char *not_sent;             /* why a checkpoint was not sent on; empty: it was */
+        struct opened_ledger *opened;     /* whose ledger it is */
     } recording;
     char fs_hash_before[SHA256_HEX + 1], fs_hash_after[SHA256_HEX + 1]; /* empty: not known */
     struct {

@@ -27,15 +27,17 @@ enum {
     REDACTED_MAX = 64 << 20,
     INLINE_MAX = 2048, /* bytes of output, likewise */
     REASONS_MAX = 16,
+    SAID_MAX = 256,
 };
 
 struct opened_ledger {
     struct opened_ledger *next;
     struct ledger *ledger;
+    pthread_mutex_t lock; /* for what the ledger says besides, to whichever run is at it */
     /* A crash that the ledger mended when it was opened or written: told in an entry of its own. */
     bool cut;
-    char cut_text[256];
-    char not_sent[256];       /* why the latest checkpoint was not sent on; empty: it was */
+    char cut_text[SAID_MAX];
+    char not_sent[SAID_MAX];  /* why the latest checkpoint was not sent on; empty: it was */
     char key[SHA256_HEX + 1]; /* of where its checkpoints go */
     char state[];             /* directory */
 };
@@ -45,12 +47,15 @@ struct opened_ledger {
 static void take_notice(void *user, const struct ledger_notice *notice)
 {
     struct opened_ledger *o = user;
-    if (notice->kind == LEDGER_NOTICE_HOOK)
-        snprintf(o->not_sent, sizeof(o->not_sent), "%s", notice->text ? notice->text : "");
-    if (notice->kind != LEDGER_NOTICE_CUT)
-        return;
-    o->cut = true;
-    snprintf(o->cut_text, sizeof(o->cut_text), "ledger: %s", notice->text ? notice->text : "cut");
+    const char *text = notice->text ? notice->text : "";
+    pthread_mutex_lock(&o->lock);
+    if (notice->kind == LEDGER_NOTICE_HOOK) {
+        snprintf(o->not_sent, sizeof(o->not_sent), "%s", text);
+    } else if (notice->kind == LEDGER_NOTICE_CUT) {
+        o->cut = true;
+        snprintf(o->cut_text, sizeof(o->cut_text), "ledger: %s", text[0] ? text : "cut");
+    }
+    pthread_mutex_unlock(&o->lock);
 }
 
 static int append(struct ledger *ledger, const struct entry *entry, bool wait,
@@ -69,15 +74,33 @@ static int append(struct ledger *ledger, const struct entry *entry, bool wait,
 /* What happened to the ledger itself, before anything else that is said in it. */
 static int tell_cut(struct opened_ledger *o, struct err *e)
 {
-    char time[CLOCK_RFC3339 + 1];
-    if (!o->cut)
+    char time[CLOCK_RFC3339 + 1], text[sizeof(o->cut_text)];
+    pthread_mutex_lock(&o->lock);
+    const bool cut = o->cut;
+    memcpy(text, o->cut_text, sizeof(text));
+    o->cut = false;
+    pthread_mutex_unlock(&o->lock);
+    if (!cut)
         return 0;
     clock_format_rfc3339(clock_utc_ms(), time);
-    const struct entry entry = {.kind = ENTRY_RECOVERY, .time = time, .detail = o->cut_text};
+    const struct entry entry = {.kind = ENTRY_RECOVERY, .time = time, .detail = text};
     struct ledger_place place;
     int r = append(o->ledger, &entry, false, &place, e);
-    o->cut = r < 0;
+    if (r < 0) {
+        pthread_mutex_lock(&o->lock);
+        o->cut = true;
+        pthread_mutex_unlock(&o->lock);
+    }
     return r;
+}
+
+/* Why a checkpoint was not sent on; what was not sent before may have been since. */
+static void take_not_sent(struct opened_ledger *o, char ret[static SAID_MAX])
+{
+    pthread_mutex_lock(&o->lock);
+    memcpy(ret, o->not_sent, sizeof(o->not_sent));
+    o->not_sent[0] = '\0';
+    pthread_mutex_unlock(&o->lock);
 }
 
 /* Where its checkpoints go, as the policy has it. */
@@ -137,6 +160,7 @@ static int open_ledger(struct nacre *n, const char *state, const struct policy *
         o = alloc_resize(&n->allocator, NULL, sizeof(*o) + len + 1);
         if (o && (size_t)snprintf(dir, sizeof(dir), "%s/ledger", state) < sizeof(dir)) {
             *o = (struct opened_ledger){.next = n->ledgers};
+            pthread_mutex_init(&o->lock, NULL);
             memcpy(o->state, state, len + 1);
             memcpy(o->key, key, sizeof(key));
             const struct ledger_options options = {.flags = LEDGER_CREATE,
@@ -558,8 +582,7 @@ int recording_begin(nacre_result *r, const nacre_run_options *o, const struct se
     if (failure == 0) {
         rec->ledger = opened->ledger;
         rec->state = opened->state;
-        rec->not_sent = opened->not_sent;
-        opened->not_sent[0] = '\0'; /* what was not sent before may have been since */
+        rec->opened = opened;
         rec->objects = arena_format(&r->arena, "%s/objects", opened->state);
         failure = rec->objects ? note_policy(r, setting, opened) : -ENOMEM;
     }
@@ -576,7 +599,8 @@ static int note_mended(nacre_result *r)
         [JOURNAL_APPLIED] = "it was cut off while its changes became real: that was finished",
         [JOURNAL_UNDOING] = "it was cut off: its changes are not whole",
         [JOURNAL_UNDONE] = "it was cut off while its changes were taken back: that was finished",
-        [JOURNAL_STRANDED] = "it was cut off, and is real in part: somebody changed its places since",
+        [JOURNAL_STRANDED] =
+            "it was cut off, and is real in part: somebody changed its places since",
     };
     const struct mended *mended = &r->transaction.mended;
     int failure = 0;
@@ -722,8 +746,10 @@ int recording_finish(nacre_result *r, const nacre_run_options *o, const struct s
     if (failure == 0)
         failure = append(rec->ledger, &entry, true, &rec->place, &r->error);
     rec->placed = failure == 0;
-    if (rec->not_sent && rec->not_sent[0])
-        result_warn(r, "a checkpoint of the ledger was not sent on: %s", rec->not_sent);
+    char not_sent[SAID_MAX];
+    take_not_sent(rec->opened, not_sent);
+    if (not_sent[0])
+        result_warn(r, "a checkpoint of the ledger was not sent on: %s", not_sent);
     if (failure < 0)
         return err_context(&r->error, failure, "cannot record the result");
     r->error = told;

@@ -184,7 +184,7 @@ static int batch_write(struct ledger *l, const struct batch *b, struct err *e)
     s->chain = b->chain;
     s->tree = b->tree;
     if (b->is_signed) {
-        s->signed_offset = b->signed_offset;
+        __atomic_store_n(&s->signed_offset, b->signed_offset, __ATOMIC_RELEASE);
         s->signed_tree = b->tree;
     }
     __atomic_store_n(&s->dirty, 0, __ATOMIC_RELEASE);
