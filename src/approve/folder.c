@@ -48,19 +48,15 @@ int folder_write(int dir, const char *name, const char *bytes, size_t len, bool 
                  int *ret_lock)
 {
     char temporary[NAME_ROOM + UUID_TEXT], unique[UUID_TEXT + 1];
-    struct stat own;
     int r = uuid_new(unique);
     if (r < 0)
         return r;
     snprintf(temporary, sizeof(temporary), ".%s%s", unique, new_suffix);
     FD_CLEANUP int fd =
         openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(dir, &own) < 0)
+    if (fd < 0)
         return -errno;
     r = fd_write_all(fd, bytes, len);
-    /* Root may answer for others: the file is theirs. */
-    if (r == 0 && own.st_uid != geteuid() && fchown(fd, own.st_uid, own.st_gid) < 0)
-        r = -errno;
     if (r == 0 && ret_lock && flock(fd, LOCK_EX | LOCK_NB) < 0)
         r = -errno;
     if (r == 0 && (fdatasync(fd) < 0 ||
@@ -88,7 +84,7 @@ static int open_folder(const char *state, bool make, struct err *e)
         return -ENOENT;
     if (dir < 0 || fstat(dir, &st) < 0)
         return err_errno(e, r < 0 ? r : -errno, "cannot open '%s'", path);
-    if ((st.st_uid != geteuid() && geteuid() != 0) || (st.st_mode & 077))
+    if (st.st_uid != geteuid() || (st.st_mode & 077))
         return err_set(e, -EPERM, "'%s' is open to others, or not yours", path);
     return fd_steal(&dir);
 }

@@ -32,9 +32,16 @@ bool escape_is_plain(uint32_t c)
     return true;
 }
 
+bool escape_is_blank(uint32_t c)
+{
+    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
+}
+
 static bool passes(const struct escape *e, uint32_t c)
 {
-    return escape_is_plain(c) && (c < 0x80 || !e->ascii_only);
+    return escape_is_plain(c) &&
+           (c < 0x80 || (!e->ascii_only && !(e->blanks && escape_is_blank(c))));
 }
 
 static void append_escaped(uint32_t c, struct buf *out)
@@ -101,4 +108,32 @@ int escape_finish(struct escape *e, struct buf *out)
         append_escaped((unsigned char)e->held[i], out);
     e->held_len = 0;
     return out->failed;
+}
+
+struct oddities escape_oddities(const char *text, size_t len)
+{
+    struct oddities found = {0};
+    size_t blanks = 0, empty = 0;
+    bool bare = true; /* nothing on this line yet */
+    for (size_t at = 0; at < len;) {
+        uint32_t c = 0;
+        size_t n = utf8_decode(text + at, len - at, &c, NULL);
+        if (c == '\n') {
+            empty = bare ? empty + 1 : 0;
+            bare = true;
+        } else {
+            bare &= c == ' ' || c == '\t';
+        }
+        blanks = c == ' ' || c == '\t' ? blanks + 1 : 0;
+        if (blanks > found.blanks)
+            found.blanks = blanks;
+        if (empty > found.lines)
+            found.lines = empty;
+        if (!n || (c != '\n' && c != '\t' && (!escape_is_plain(c) || escape_is_blank(c))))
+            found.hidden++;
+        else if (c > 0x7E)
+            found.foreign++;
+        at += n ? n : 1;
+    }
+    return found;
 }

@@ -17,6 +17,7 @@
 /* A stream's state between two pieces: the start of a character that the next piece completes. */
 struct escape {
     bool ascii_only; /* escape everything else: the terminal may not speak UTF-8 */
+    bool blanks;     /* escape blanks that are not ASCII: somebody decides by what is shown */
     char held[4];
     size_t held_len;
 };
@@ -29,5 +30,17 @@ int escape_finish(struct escape *e, struct buf *out);
 
 /* Whether a terminal may show `c` as it is. */
 bool escape_is_plain(uint32_t c);
+
+/* Whether it looks like a space, and is none to a shell. */
+bool escape_is_blank(uint32_t c);
+
+/* What somebody who reads a text could take for something else, or not see at all. */
+struct oddities {
+    size_t hidden;  /* characters that are shown as escapes, with `blanks` */
+    size_t foreign; /* others that are not ASCII */
+    size_t blanks;  /* the longest row of spaces and tabs */
+    size_t lines;   /* the longest row of empty lines */
+};
+struct oddities escape_oddities(const char *text, size_t len);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/always.h"
 #include "cli/cli.h"
 #include "cli/kept.h"
+#include "cli/owner.h"
 #include "cli/pager.h"
 #include "cli/passphrase.h"
 #include "cli/policy_options.h"
@@ -99,6 +100,7 @@ struct answering {
     const char *command; /* approve, deny */
     const struct answer_options *wanted;
     const char *state;
+    bool theirs; /* the state directory is another user's */
     nacre *n;
     struct arena arena;
     struct question q;
@@ -208,19 +210,29 @@ static bool ask_person(const struct answering *g)
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static int sign(struct answering *g, struct err *e)
+/* Whoever signs has a key of their own. */
+static int open_key(const struct answering *g, struct note_signer *ret, struct err *e)
 {
     char passphrase[PASSPHRASE_MAX + 1];
-    struct note_signer signer;
-    const char *own = kept_state_dir(); /* whoever signs has a key of their own */
+    const char *own = kept_state_dir();
     int r = own ? passphrase_read("passphrase: ", g->wanted->passphrase_file, false, passphrase, e)
                 : err_set(e, -ENOTDIR, "HOME is not set, so there is no key");
     if (r < 0)
         return r;
-    r = approver_open(own, passphrase, &signer, e);
+    r = approver_open(own, passphrase, ret, e);
     passphrase_forget(passphrase);
-    if (r < 0)
-        return r;
+    return r;
+}
+
+static int sign(struct answering *g, struct err *e)
+{
+    struct note_signer signer;
+    int r = owner_suspend(true, e);
+    if (r == 0)
+        r = open_key(g, &signer, e);
+    int back = owner_suspend(false, r < 0 ? NULL : e);
+    if (r < 0 || back < 0)
+        return r < 0 ? r : back;
     answer_sign(&g->a, &signer);
     memset(&signer, 0, sizeof(signer));
     __asm__ volatile("" ::"r"(&signer) : "memory");
@@ -283,9 +295,13 @@ static int find_key(struct answering *g, struct err *e)
     const struct policy_options options = {.agent = g->q.agent, .config = g->q.config};
     struct policy_request request;
     const struct policy *policy = NULL;
-    int r = policy_options_request(&g->arena, &options, NULL, g->q.workspace, &request, e);
+    int r = owner_suspend(true, e);
+    if (r == 0)
+        r = policy_options_request(&g->arena, &options, NULL, g->q.workspace, &request, e);
     if (r == 0)
         r = policy_load(&g->arena, &request, &policy, e);
+    if (owner_suspend(false, r < 0 ? NULL : e) < 0)
+        r = -EPERM;
     if (r < 0 || !policy)
         return err_context(e, r < 0 ? r : -EINVAL, "whose answers count cannot be known");
     if (policy->approvals.key)
@@ -383,15 +399,16 @@ static void tell_text(const struct answering *g)
     cli_print_buf(&out);
 }
 
-static int answer_one(const char *command, const struct answer_options *wanted, const char *state,
-                      nacre *n, const char *id, bool yes)
+static int answer_one(struct answering g, const char *id, bool yes)
 {
-    struct answering g = {
-        .command = command, .wanted = wanted, .state = state, .n = n, .t = TRANSACTION_NONE};
+    const char *command = g.command;
+    const struct answer_options *wanted = g.wanted;
     struct err e = {0};
     int status = EXIT_YES;
     arena_init(&g.arena, &allocator_libc, KEPT_BYTES_MAX);
     int r = find(&g, id, &e);
+    if (r == 0 && yes && wanted->always && g.theirs)
+        r = err_set(&e, -EINVAL, "a rule for another user is not written: it would be yours");
     bool asks = yes && !wanted->yes;
     if (r == 0 && yes && (wanted->always || wanted->job) && g.q.kind == QUESTION_CHANGES)
         r = err_set(&e, -EINVAL, "changes are approved one by one");
@@ -441,12 +458,24 @@ static int run_answer(const char *command, const struct answer_options *wanted,
                      command, words->operands[0]);
         return EXIT_WRONG_CALL;
     }
+    struct err e = {0};
+    int theirs = wanted->state_dir ? owner_become(state, &e) : 0;
+    if (theirs < 0) {
+        cli_complain("%s: %s", command, e.message);
+        return EXIT_NO;
+    }
     nacre *n = cli_open();
+    const struct answering answering = {.command = command,
+                                        .wanted = wanted,
+                                        .state = state,
+                                        .theirs = theirs,
+                                        .n = n,
+                                        .t = TRANSACTION_NONE};
     int status = n ? EXIT_YES : EXIT_NO;
     if (n)
         asking_sweep(n, state);
     for (int i = 0; status == EXIT_YES && i < words->count; i++)
-        status = answer_one(command, wanted, state, n, words->operands[i], yes);
+        status = answer_one(answering, words->operands[i], yes);
     nacre_close(n);
     return cli_finish(status, EXIT_NO);
 }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/kept.h"
+#include "cli/owner.h"
 #include "cli/pager.h"
 #include "cli/question_show.h"
 
@@ -135,6 +136,11 @@ static int run_pending(const void *options, const struct options_parsed *words)
     struct arena arena;
     if (!state) {
         cli_complain("pending: HOME is not set, so there is no state directory");
+        return EXIT_NO;
+    }
+    struct err e = {0};
+    if (wanted->state_dir && owner_become(state, &e) < 0) {
+        cli_complain("pending: %s", e.message);
         return EXIT_NO;
     }
     nacre *n = cli_open();

@@ -19,7 +19,7 @@ enum {
 
 static void append_safe(const char *bytes, size_t len, bool ascii_only, struct buf *out)
 {
-    struct escape state = {.ascii_only = ascii_only};
+    struct escape state = {.ascii_only = ascii_only, .blanks = true};
     escape_append(&state, bytes, len, out);
     escape_finish(&state, out);
 }
@@ -39,42 +39,9 @@ static size_t count_lines(const char *text, size_t len)
     return lines;
 }
 
-/* Characters that are not shown as they stand, and those that are no ASCII. */
-struct oddities {
-    size_t hidden, foreign, blanks, lines;
-};
-
-static struct oddities count_oddities(const char *text, size_t len)
-{
-    struct oddities found = {0};
-    size_t blanks = 0, empty = 0;
-    bool bare = true; /* nothing on this line yet */
-    for (size_t at = 0; at < len;) {
-        uint32_t c = 0;
-        size_t n = utf8_decode(text + at, len - at, &c, NULL);
-        if (c == '\n') {
-            empty = bare ? empty + 1 : 0;
-            bare = true;
-        } else {
-            bare &= c == ' ' || c == '\t';
-        }
-        blanks = c == ' ' || c == '\t' ? blanks + 1 : 0;
-        if (blanks > found.blanks)
-            found.blanks = blanks;
-        if (empty > found.lines)
-            found.lines = empty;
-        if (!n || (c != '\n' && c != '\t' && !escape_is_plain(c)))
-            found.hidden++;
-        else if (c > 0x7E)
-            found.foreign++;
-        at += n ? n : 1;
-    }
-    return found;
-}
-
 void question_show_oddities(const char *text, size_t len, struct buf *out)
 {
-    struct oddities found = count_oddities(text, len);
+    struct oddities found = escape_oddities(text, len);
     if (found.hidden)
         buf_append_format(
             out,

@@ -13,7 +13,7 @@ enum { LINE_MAX_SHOWN = 100, CONTEXT = 40 };
 
 static void append_safe(struct buf *out, const char *bytes, size_t len, bool ascii_only)
 {
-    struct escape state = {.ascii_only = ascii_only};
+    struct escape state = {.ascii_only = ascii_only, .blanks = true};
     size_t from = out->len;
     escape_append(&state, bytes, len, out);
     escape_finish(&state, out);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/sha256.h"
 #include "serve/mcp_internal.h"
 
@@ -51,10 +52,26 @@ static void append_command(struct buf *out, const char *text, size_t len)
     }
 }
 
+/* What a person could miss in it. */
+static void append_oddities(struct buf *out, const char *text, size_t len)
+{
+    struct oddities found = escape_oddities(text, len);
+    for (size_t i = 0; i < len; i++)
+        found.hidden += text[i] == '\t';
+    if (found.hidden)
+        buf_append_format(out,
+                          "    (%zu of its characters cannot be seen, and are escapes above)\n",
+                          found.hidden);
+    if (found.foreign)
+        buf_append_format(out,
+                          "    (%zu of its characters are not ASCII, and may look like others)\n",
+                          found.foreign);
+}
+
 /* A text of the call's, whole, or `fits` is false from here on. */
 static void append_text(struct buf *out, const char *text, size_t len, bool *fits)
 {
-    const struct mcp_showing all = {0};
+    const struct mcp_showing all = {.decides = true};
     struct buf safe;
     size_t lines = 1;
     buf_init(&safe, &allocator_libc, MCP_SHOWN_MAX);
@@ -66,14 +83,22 @@ static void append_text(struct buf *out, const char *text, size_t len, bool *fit
             lines <= QUESTION_LINES && !safe.failed;
     if (*fits)
         append_command(out, safe.data, safe.len);
-    buf_append_text(out, "\n\n");
+    buf_append_byte(out, '\n');
+    append_oddities(out, text, len);
+    buf_append_byte(out, '\n');
     buf_release(&safe);
+}
+
+/* What a session has left runs with the text, and is not in the call: it cannot be shown. */
+bool mcp_can_ask(const struct mcp_call *call)
+{
+    return call->elicits && !mcp_text(call, "session", NULL);
 }
 
 bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struct buf *out)
 {
     const json_t *reasons = json_object_get(verdict, "reasons");
-    const char *cwd = mcp_text(call, "cwd", NULL), *session = mcp_text(call, "session", NULL);
+    const char *cwd = mcp_text(call, "cwd", NULL);
     size_t count = json_array_size(reasons), command_len, input_len;
     const char *command = mcp_text(call, "command", &command_len);
     const char *input = mcp_text(call, "stdin", &input_len);
@@ -87,14 +112,8 @@ bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struc
         buf_append_text(out, "with standard input that the agent writes later\n");
     }
     if (cwd) {
-        buf_append_text(out, "in the directory ");
-        mcp_show_line(cwd, strlen(cwd), QUESTION_CHARACTERS, out);
-        buf_append_byte(out, '\n');
-    }
-    if (session) {
-        buf_append_text(out, "with what the session ");
-        mcp_show_line(session, strlen(session), MCP_REASON_MAX, out);
-        buf_append_text(out, " has left\n");
+        buf_append_text(out, "in the directory:\n\n");
+        append_text(out, cwd, strlen(cwd), &fits);
     }
     for (size_t i = 0; i < count; i++) {
         const char *why = json_string_value(json_object_get(json_array_get(reasons, i), "reason"));
@@ -330,9 +349,7 @@ bool mcp_consent_read(struct mcp_call *call, struct mcp_consent *ret)
     unsigned char hash[SHA256_BYTES];
     const json_t *state = json_object_get(call->params, "requestState");
     *ret = (struct mcp_consent){0};
-    /* What a session has left is judged with the text, and only the engine knows it. */
-    if (call->era != MCP_ERA_MODERN || !call->elicits || call->m->options.run->unjudged ||
-        mcp_text(call, "session", NULL))
+    if (call->era != MCP_ERA_MODERN || !mcp_can_ask(call) || call->m->options.run->unjudged)
         return true;
     /* What cannot be judged is the engine's to refuse. */
     bool goes_on = true;

@@ -97,8 +97,9 @@ enum { MCP_SHOWN_MAX = 64 << 20, MCP_ITEMS_MAX = 200 };
 enum mcp_keep { MCP_KEEP_HEAD, MCP_KEEP_TAIL, MCP_KEEP_BOTH };
 
 struct mcp_showing {
-    size_t limit; /* characters of one text */
+    size_t limit; /* characters of one text; 0: all */
     enum mcp_keep keep;
+    bool decides; /* somebody decides by it: blanks that are not ASCII are escaped, too */
 };
 
 /* Appends the text escaped and cut; true: it was cut. */
@@ -289,13 +290,15 @@ struct mcp_judgement {
     struct buf json; /* the verdict */
     enum decision decision;
     char mandate[65];
-    bool elicits;       /* the policy lets a client answer */
+    bool elicits;       /* the policy takes a client's word */
     uint64_t answer_ms; /* how long a question stays open */
 };
 int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e);
 
 /* --- questions: mcp_ask.c -------------------------------------------------------------------- */
 
+/* Whether the client can be asked about this call. */
+bool mcp_can_ask(const struct mcp_call *call);
 /* What a question shows; false: it is too long to be shown whole, and is not asked here. */
 bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struct buf *out);
 /* Anything but a yes: somebody else is to be asked. */

@@ -33,7 +33,7 @@ int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e)
         r = json_finish(&j);
         ret->decision = verdict.decision;
         snprintf(ret->mandate, sizeof(ret->mandate), "%s", policy->hash);
-        ret->elicits = policy->approvals.elicit;
+        ret->elicits = policy->approvals.elicit && !policy->approvals.key;
         ret->answer_ms = policy->approvals.timeout_ms;
         if (r < 0)
             err_set(e, r, "the verdict is too long");

@@ -254,7 +254,7 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     o.on_output = take_output;
     o.on_start = take_start;
     o.on_pending = take_pending;
-    o.on_confirm = call->elicits && (call->era == MCP_ERA_LEGACY || running.consent.given)
+    o.on_confirm = mcp_can_ask(call) && (call->era == MCP_ERA_LEGACY || running.consent.given)
                        ? take_question
                        : NULL;
     o.confirm_by = NACRE_CONFIRM_CLIENT;

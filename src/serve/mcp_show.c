@@ -47,7 +47,7 @@ static size_t before_escape(const char *text, size_t at)
 bool mcp_show_text(const struct mcp_showing *s, const char *bytes, size_t len, struct buf *out)
 {
     struct buf safe;
-    struct escape state = {0};
+    struct escape state = {.blanks = s->decides};
     buf_init(&safe, &allocator_libc, MCP_SHOWN_MAX);
     escape_append(&state, bytes, len, &safe);
     escape_finish(&state, &safe);

@@ -339,10 +339,31 @@ static void test_showing(void)
     json_object_set_new(call.arguments, "stdin", json_string("in\x1b"));
     tap_check(mcp_question_text(&call, verdict, &out), "a question");
     tap_text(out.data,
-             "An agent asks to run this command:\n\n    true[37 blanks]# \\u{202e} x\n    rm y\n\n"
-             "with this standard input:\n\n    in\\x1b\n\nin the directory a\\nb\n"
+             "An agent asks to run this command:\n\n    true[37 blanks]# \\u{202e} x\n    rm y\n"
+             "    (1 of its characters cannot be seen, and are escapes above)\n\n"
+             "with this standard input:\n\n    in\\x1b\n"
+             "    (1 of its characters cannot be seen, and are escapes above)\n\n"
+             "in the directory:\n\n    a\n    b\n\n"
              "because: it is\\nnot on the list\n",
              "shows everything");
+    buf_clear(&out);
+    json_object_set_new(call.arguments, "command", json_string("p\xd1\x83thon3\t\\t\xe3\x80\x80x"));
+    json_object_del(call.arguments, "cwd");
+    json_object_del(call.arguments, "stdin");
+    tap_check(mcp_question_text(&call, verdict, &out), "one with letters of others");
+    tap_text(out.data,
+             "An agent asks to run this command:\n\n    p\xd1\x83thon3\\t\\t\\u{3000}x\n"
+             "    (2 of its characters cannot be seen, and are escapes above)\n"
+             "    (1 of its characters are not ASCII, and may look like others)\n\n"
+             "because: it is\\nnot on the list\n",
+             "says so, and how much of it is an escape");
+    json_object_set_new(call.arguments, "command", json_string("true"));
+    memset(many, '/', 4001);
+    many[4001] = '\0';
+    json_object_set_new(call.arguments, "cwd", json_string(many));
+    tap_check(!mcp_question_text(&call, verdict, &out), "a directory is shown whole, or not asked");
+    json_object_del(call.arguments, "cwd");
+    memset(many, 0, sizeof(many));
     memset(many, '\n', 100);
     json_object_set_new(call.arguments, "stdin", json_string(many));
     tap_check(!mcp_question_text(&call, verdict, &out), "many lines of input are not asked");

@@ -15,7 +15,7 @@ echo 'shell: {allow: [rm, touch], confirm: [mkdir]}' > "$scratch/no.yaml"
 # name, which a person must confirm. Nobody says yes, but to `control`.
 cat > "$scratch/attack.py" << 'PYTHON'
 import json, subprocess, sys, base64
-judge, config, other = sys.argv[1:4]
+judge, config, other, key = sys.argv[1:5]
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 YES = {"action": "accept", "content": {"approve": True}}
 DENY = {"action": "decline"}
@@ -82,6 +82,10 @@ for argument in ({"profile": "full-auto"}, {"config": other}, {"agent": "coder"}
     s.run("mkdir argument", arguments=argument)
 s.call("tools/call", {"name": "run_command", "arguments": {"command": "mkdir beside"}, "approve": True, "profile": "full-auto", "_meta": {"approve": True}})
 
+# What a session has left is not in the call, and nobody could see it in a question.
+s.run("NAME=unseen; f() { touch unseen; }", YES, arguments={"session": "left"})
+s.run("mkdir $NAME", YES, arguments={"session": "left"})
+
 # What a yes would do, where it is one.
 s.run("mkdir control", YES)
 
@@ -122,13 +126,30 @@ state = modern(s, "mkdir not-elicited").get("result", {}).get("requestState")
 modern(s, "mkdir not-elicited", requestState=state or "AAAA", **given)
 print("elicited", bool(state))
 s.end()
+
+# By one that takes signed answers alone: nobody is asked in vain.
+s = Server(key)
+s.run("mkdir not-signed", YES)
+s.end()
+s = Server(key, False)
+state = modern(s, "mkdir not-signed").get("result", {}).get("requestState")
+modern(s, "mkdir not-signed", requestState=state or "AAAA", **given)
+print("signed", bool(state))
+s.end()
 PYTHON
+echo 'correct horse battery' > "$scratch/pass"
+{
+    "$JUDGE" approve --set-passphrase --name ada --passphrase-file "$scratch/pass"
+    echo '  elicit: true'
+    tail -1 "$scratch/yes.yaml"
+} > "$scratch/key.yaml"
 mkdir many
 touch many/{1..150}
-said=$(timeout 120 python3 "$scratch/attack.py" "$JUDGE" "$scratch/yes.yaml" "$scratch/no.yaml" 2>&1)
+said=$(timeout 120 python3 "$scratch/attack.py" "$JUDGE" "$scratch/yes.yaml" "$scratch/no.yaml" "$scratch/key.yaml" 2>&1)
 is 'the attack came to its end' "$said" 'held needs_confirmation
 asked True
-elicited False'
+elicited False
+signed False'
 made=$(find . -mindepth 1 -maxdepth 1 -type d ! -name many | sort | tr '\n' ' ')
 is 'nothing was made but by a yes' "$made" './control '
 is 'nothing that is held became real' "$(find many -type f | wc -l)" 150

@@ -19,7 +19,7 @@ shown() { # TEXT: what pending, approve and deny show of it
 }
 plain() { # NAME: only what a terminal shows as it is
     if LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$scratch/all"; then not_ok "$1: no control" "$(cat -v "$scratch/all")"; else ok "$1: no control"; fi
-    if LC_ALL=C.UTF-8 grep -qP '[\x{80}-\x{9f}\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e0000}-\x{e007f}]' "$scratch/all"; then
+    if LC_ALL=C.UTF-8 grep -qP '[\x{80}-\x{9f}\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e0000}-\x{e007f}\x{a0}\x{2000}-\x{200a}\x{3000}]' "$scratch/all"; then
         not_ok "$1: nothing that cannot be seen" "$(cat -v "$scratch/all")"
     else ok "$1: nothing that cannot be seen"; fi
     like "$1: what runs is shown" "$(cat "$scratch/shown")" '*evil*'
@@ -47,6 +47,7 @@ escape sequences|python3 evil '\033[2K\033[1A\033[8m' \033]0;title\007
 C1|python3 evil '\u009b2J'
 delete|python3 evil '\x7f'
 no UTF-8|python3 evil '\xff\xfe'
+wide blanks|python3 evil 'a\u3000\u2003\u00a0b'
 variation selectors|python3 evil '\ufe00\U000e0100'
 T
 
