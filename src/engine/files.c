@@ -126,22 +126,30 @@ static int add(struct arena *arena, struct files *f, enum files_kind kind, const
     return 0;
 }
 
+/* Every name has its looks, whether it needs them or not: which bit is whose depends on nothing
+ * that was found, since that may be another program tomorrow, in the same directory. */
 static int add_name(struct arena *arena, struct files *f, enum files_kind kind, const char *name)
 {
+    const size_t first = f->lookups;
     int r = 0;
+    f->lookups += f->dir_count;
     for (size_t i = 0; i < f->count; i++) {
         if (f->entries[i].kind == kind && strcmp(f->entries[i].name, name) == 0)
             return 0;
     }
     for (size_t i = 0; r == 0 && i < f->dir_count; i++) {
-        size_t look = f->lookups++, before = f->count;
-        bool remembered = f->found && look < FILES_LOOKUPS_MAX;
-        unsigned char bit = (unsigned char)(1U << look % 8);
+        const size_t look = first + i;
+        const bool remembered = f->found && look < FILES_LOOKUPS_MAX;
+        const unsigned char bit = (unsigned char)(1U << look % 8);
+        struct stat own;
         if (remembered && f->known && !(f->found[look / 8] & bit))
             continue;
-        r = add(arena, f, kind, name, f->dirs[i], name);
-        if (remembered && !f->known && f->count > before)
+        /* What changes no directory is not remembered: a mode, what a link leads to. */
+        if (fstatat(f->dirs[i], name, &own, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (remembered && !f->known)
             f->found[look / 8] |= bit;
+        r = add(arena, f, kind, name, f->dirs[i], name);
     }
     return r;
 }
@@ -164,6 +172,8 @@ static bool key_of(const struct policy *policy, const struct stat *dirs, size_t 
     clock_gettime(CLOCK_REALTIME, &now);
     sha256_start(&hash);
     sha256_add(&hash, policy->hash, sizeof(policy->hash));
+    for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++)
+        sha256_add(&hash, several[i].name, strlen(several[i].name) + 1); /* another version's */
     for (size_t i = 0; i < count; i++) {
         const int64_t facts[] = {(int64_t)dirs[i].st_dev, (int64_t)dirs[i].st_ino,
                                  ns_of(dirs[i].st_mtim), ns_of(dirs[i].st_ctim)};

@@ -38,7 +38,7 @@ enum { FILES_DIRS_MAX = 64, FILES_LOOKUPS_MAX = 1 << 15 };
  */
 struct files_known {
     unsigned char key[SHA256_BYTES];            /* of the policy, and the directories' identities */
-    unsigned char found[FILES_LOOKUPS_MAX / 8]; /* a bit for each look, in their order */
+    unsigned char found[FILES_LOOKUPS_MAX / 8]; /* a bit for each name in each directory */
 };
 struct files_memory {
     pthread_mutex_t lock;
