@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -22,7 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 static char **program;
 
 static int copy_to_memory(const char *path)
