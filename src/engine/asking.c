@@ -156,6 +156,14 @@ static bool refuse(nacre_result *r, nacre_status status)
     return false;
 }
 
+/* By which answers count, now. */
+static struct approve_rules rules_of(const struct policy *policy)
+{
+    return (struct approve_rules){.key = policy->approvals.key,
+                                  .now_ms = clock_utc_ms(),
+                                  .timeout_ms = policy->approvals.timeout_ms};
+}
+
 /* An answer that was found, or came. */
 static bool obey(struct asking *a, const struct answer *answer)
 {
@@ -297,7 +305,7 @@ static bool wait_for(struct asking *a)
     int taken = 0;
     bool cancelled = false, late = false;
     while (taken == 0 && !cancelled && !late) {
-        const struct approve_rules rules = {.key = policy->approvals.key, .now_ms = clock_utc_ms()};
+        const struct approve_rules rules = rules_of(policy);
         /* Answers that do not count are read over and over: not into an arena that stays. */
         struct arena look;
         arena_init(&look, &r->engine->allocator, SWEEP_BYTES_MAX);
@@ -404,7 +412,7 @@ void asking_sweep(struct nacre *n, const char *state_dir)
 static int take_given(struct asking *a, struct answer *ret)
 {
     const struct policy *policy = a->setting->decider.policy;
-    const struct approve_rules rules = {.key = policy->approvals.key, .now_ms = clock_utc_ms()};
+    const struct approve_rules rules = rules_of(policy);
     if (!a->o->unrecorded)
         asking_sweep(a->r->engine, a->setting->state_dir);
     return approve_take(&a->r->arena, a->setting->state_dir, a->q.binding, &rules, ret,
