@@ -183,8 +183,8 @@ struct judge_answer {
     char reason[1024]; /* its own, or why it has none */
 };
 
-/* `question` is its standard input. `argv` ends with NULL; argv[0] is a whole path. */
-void approve_judge(const char *const *argv, uint64_t timeout_ms, int cancel_fd,
+/* `question` is its standard input. `program` is a whole path; `argv` ends with NULL. */
+void approve_judge(const char *program, const char *const *argv, uint64_t timeout_ms, int cancel_fd,
                    const char *question, size_t len, struct judge_answer *ret);
 
 /* The question as JSON for it, and for people's programs. */

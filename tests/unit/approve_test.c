@@ -560,7 +560,7 @@ static enum judge_word judged(const char *script, uint64_t timeout_ms, char reas
 {
     const char *const argv[] = {"/bin/sh", "-c", script, NULL};
     struct judge_answer answer = {0};
-    approve_judge(argv, timeout_ms, -1, "{\"id\":1}", 8, &answer);
+    approve_judge(argv[0], argv, timeout_ms, -1, "{\"id\":1}", 8, &answer);
     if (reason)
         memcpy(reason, answer.reason, sizeof(answer.reason));
     return answer.word;
@@ -600,7 +600,7 @@ static void test_judge(void)
                "whoever keeps its output open is late, too");
     const char *const nothing[] = {"/nonexistent/judge", NULL};
     struct judge_answer answer = {.word = JUDGE_ACCEPT};
-    approve_judge(nothing, LONG, -1, "", 0, &answer);
+    approve_judge(nothing[0], nothing, LONG, -1, "", 0, &answer);
     tap_number(answer.word, JUDGE_ESCALATE, "a judge that is not there");
     int ends[2];
     if (pipe(ends) < 0)
@@ -608,7 +608,7 @@ static void test_judge(void)
     close(ends[1]);
     answer.word = JUDGE_ACCEPT;
     const char *const slow[] = {"/bin/sleep", "100", NULL};
-    approve_judge(slow, LONG, ends[0], "", 0, &answer);
+    approve_judge(slow[0], slow, LONG, ends[0], "", 0, &answer);
     tap_number(answer.word, JUDGE_ESCALATE, "cancelled");
     close(ends[0]);
 }
