@@ -7,14 +7,14 @@
  *
  *   STATE/questions/ID.question   what is asked
  *   STATE/questions/ID.answer     what was said
- *   STATE/questions/ID.used       the same, once it was used; kept until it would be too late
- * anyway STATE/approver                whose passphrase makes which key (key.c); public
+ *   STATE/questions/ID.used       the same, once it was used; kept until it is too late anyway
+ *   STATE/approver                whose passphrase makes which key (key.c); public
  *
  * Files are whole or not there, for their owner alone, and no link is followed. Invariants, which
  * tests name:
  *
  *   A1  An answer counts for the call that it is bound to, by a hash of its canonical text, policy,
- *       workspace, directory, agent and standard input; and for no other.
+ *       workspace, directory, agent, session and standard input; and for no other.
  *   A2  `once` is for one run: whoever renames the answer has it.
  *   A3  What is not whole, not the owner's alone, or does not hash to what it says is no answer.
  *   A4  Where the policy names a key, an answer counts only if that key signed all that it says.
@@ -137,6 +137,7 @@ int approve_say(const char *state, const struct answer *a, struct err *e);
 struct approve_rules {
     const char *key; /* NULL: they need not be signed */
     int64_t now_ms;
+    uint64_t timeout_ms; /* how long after it was given one counts at most, whatever it says */
 };
 
 /*
@@ -182,8 +183,8 @@ struct judge_answer {
     char reason[1024]; /* its own, or why it has none */
 };
 
-/* `question` is its standard input. `argv` ends with NULL; argv[0] is a whole path. */
-void approve_judge(const char *const *argv, uint64_t timeout_ms, int cancel_fd,
+/* `question` is its standard input. `program` is a whole path; `argv` ends with NULL. */
+void approve_judge(const char *program, const char *const *argv, uint64_t timeout_ms, int cancel_fd,
                    const char *question, size_t len, struct judge_answer *ret);
 
 /* The question as JSON for it, and for people's programs. */

@@ -261,7 +261,11 @@ int approve_say(const char *state, const struct answer *a, struct err *e)
 static bool counts(const struct answer *a, const char *binding, const struct approve_rules *rules)
 {
     struct err ignored;
-    return strcmp(a->binding, binding) == 0 && rules->now_ms < a->expires_ms &&
+    /* Until when it counts was taken from the question's file; when it was given was not. */
+    bool late =
+        rules->now_ms >= a->expires_ms ||
+        (rules->now_ms > a->time_ms && (uint64_t)(rules->now_ms - a->time_ms) >= rules->timeout_ms);
+    return strcmp(a->binding, binding) == 0 && !late &&
            (!rules->key || answer_check(a, rules->key, &ignored) == 0);
 }
 

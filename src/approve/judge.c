@@ -33,7 +33,7 @@ static void escalate(struct judge_answer *ret, const char *why)
 
 /* --- its process ----------------------------------------------------------------------------- */
 
-static int start(const char *const *argv, int input, int output, pid_t *ret)
+static int start(const char *program, const char *const *argv, int input, int output, pid_t *ret)
 {
     static const char *const environment[] = {
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
@@ -60,7 +60,7 @@ static int start(const char *const *argv, int input, int output, pid_t *ret)
     if (r == 0)
         r = posix_spawn_file_actions_addchdir_np(&actions, "/");
     if (r == 0)
-        r = posix_spawn(ret, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv,
+        r = posix_spawn(ret, program, &actions, &attributes, (char *const *)(uintptr_t)argv,
                         (char *const *)(uintptr_t)environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -150,7 +150,7 @@ static void understand(const char *bytes, size_t len, struct judge_answer *ret)
     json_decref(top);
 }
 
-void approve_judge(const char *const *argv, uint64_t timeout_ms, int cancel_fd,
+void approve_judge(const char *program, const char *const *argv, uint64_t timeout_ms, int cancel_fd,
                    const char *question, size_t len, struct judge_answer *ret)
 {
     int pipes[2];
@@ -162,7 +162,7 @@ void approve_judge(const char *const *argv, uint64_t timeout_ms, int cancel_fd,
         return;
     }
     FD_CLEANUP int output = pipes[0];
-    int r = start(argv, input, pipes[1], &child);
+    int r = start(program, argv, input, pipes[1], &child);
     close(pipes[1]);
     if (r < 0) {
         snprintf(ret->reason, sizeof(ret->reason), "the judge cannot be started: %s", strerror(-r));

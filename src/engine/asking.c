@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/engine.h"
+#include "engine/surroundings.h"
 
 enum {
     VERDICT_BYTES_MAX = QUESTION_VERDICT_MAX,
@@ -156,6 +157,14 @@ static bool refuse(nacre_result *r, nacre_status status)
     return false;
 }
 
+/* By which answers count, now. */
+static struct approve_rules rules_of(const struct policy *policy)
+{
+    return (struct approve_rules){.key = policy->approvals.key,
+                                  .now_ms = clock_utc_ms(),
+                                  .timeout_ms = policy->approvals.timeout_ms};
+}
+
 /* An answer that was found, or came. */
 static bool obey(struct asking *a, const struct answer *answer)
 {
@@ -182,22 +191,25 @@ static bool obey(struct asking *a, const struct answer *answer)
 
 /* --- a judge --------------------------------------------------------------------------------- */
 
-/* Nothing that the inside can write to judges it. */
-static bool is_out_of_reach(const struct asking *a, const char *program)
+/* Nothing that the inside can write to, or has led elsewhere, judges it: neither the program nor
+ * a file that it is told of, as a script is. `ret` is where the path leads. */
+static bool is_out_of_reach(const struct asking *a, const char *path, char ret[PATH_MAX])
+{
+    struct stat st;
+    const char *const *writable = a->setting->box.writable;
+    return surroundings_resolve(path, 0, writable, ret, &st) == 0 &&
+           !surroundings_is_below(ret, writable) && !path_is_below(ret, a->setting->workspace.root);
+}
+
+static bool is_judge_fit(const struct asking *a, const char *const *argv, char ret[PATH_MAX])
 {
     char real[PATH_MAX];
-    const struct policy *policy = a->setting->decider.policy;
-    if (!realpath(program, real))
-        return false;
-    bool reached = path_is_below(real, a->setting->workspace.root);
-    for (size_t i = 0; i < policy->write.count; i++) {
-        const struct policy_text *place = &policy->write.items[i];
-        char there[PATH_MAX];
-        if (place->origin.layer != LAYER_BUILTIN && place->text[0] == '/' &&
-            realpath(place->text, there))
-            reached |= path_is_below(real, there);
-    }
-    return !reached;
+    bool fit = is_out_of_reach(a, argv[0], ret);
+    for (size_t i = 1; fit && argv[i]; i++)
+        fit = argv[i][0] != '/' || is_out_of_reach(a, argv[i], real) ||
+              (access(argv[i], F_OK) < 0 &&
+               !surroundings_is_below(argv[i], a->setting->box.writable));
+    return fit;
 }
 
 /* 1: it accepts; 0: it rejects, and the result says so; -EAGAIN: a person is to be asked. */
@@ -209,11 +221,12 @@ static int ask_judge(struct asking *a)
     const char **argv = arena_alloc_array(&r->arena, words->count + 1, sizeof(*argv));
     struct judge_answer answer = {0};
     struct buf text;
+    char program[PATH_MAX];
     if (!argv)
         return -ENOMEM;
     for (size_t i = 0; i < words->count; i++)
         argv[i] = words->items[i].text;
-    if (!is_out_of_reach(a, argv[0])) {
+    if (!is_judge_fit(a, argv, program)) {
         result_warn(r,
                     "the judge '%s' was not asked: it is not there, or in reach of what it "
                     "would judge",
@@ -223,7 +236,7 @@ static int ask_judge(struct asking *a)
     buf_init(&text, &r->engine->allocator, QUESTION_BYTES_MAX);
     int failure = question_write_public(&a->q, &text, &r->error);
     if (failure == 0)
-        approve_judge(argv, policy->approvals.judge_timeout_ms, a->o->cancel_fd, text.data,
+        approve_judge(program, argv, policy->approvals.judge_timeout_ms, a->o->cancel_fd, text.data,
                       text.len, &answer);
     buf_release(&text);
     const char *by = arena_format(&r->arena, "judge %s", argv[0]);
@@ -297,7 +310,7 @@ static bool wait_for(struct asking *a)
     int taken = 0;
     bool cancelled = false, late = false;
     while (taken == 0 && !cancelled && !late) {
-        const struct approve_rules rules = {.key = policy->approvals.key, .now_ms = clock_utc_ms()};
+        const struct approve_rules rules = rules_of(policy);
         /* Answers that do not count are read over and over: not into an arena that stays. */
         struct arena look;
         arena_init(&look, &r->engine->allocator, SWEEP_BYTES_MAX);
@@ -404,7 +417,7 @@ void asking_sweep(struct nacre *n, const char *state_dir)
 static int take_given(struct asking *a, struct answer *ret)
 {
     const struct policy *policy = a->setting->decider.policy;
-    const struct approve_rules rules = {.key = policy->approvals.key, .now_ms = clock_utc_ms()};
+    const struct approve_rules rules = rules_of(policy);
     if (!a->o->unrecorded)
         asking_sweep(a->r->engine, a->setting->state_dir);
     return approve_take(&a->r->arena, a->setting->state_dir, a->q.binding, &rules, ret,

@@ -153,7 +153,7 @@ static int take(struct arena *arena, const char *binding, const char *key, int64
 {
     struct answer a;
     struct err e = {0};
-    const struct approve_rules rules = {.key = key, .now_ms = now};
+    const struct approve_rules rules = {.key = key, .now_ms = now, .timeout_ms = 600000};
     int r = approve_take(arena, state, binding, &rules, &a, &e);
     return r == 1 && !a.yes ? 2 : r;
 }
@@ -209,6 +209,12 @@ static void test_once(struct arena *arena)
     for (int i = 0; i < 2; i++)
         tap_number(take(arena, q.binding, NULL, 3000), 1, "for a job: often");
     tap_number(take(arena, q.binding, NULL, 602000), 0, "until it is over");
+    clean();
+    ask(&q);
+    a.expires_ms = INT64_C(1) << 50;
+    approve_say(state, &a, &e);
+    tap_number(take(arena, q.binding, NULL, 601999), 1, "one that says that it lasts for ever");
+    tap_number(take(arena, q.binding, NULL, 602000), 0, "lasts as long as the policy says (A5)");
     clean();
     ask(&q);
     a = answer_to(&q, false);
@@ -418,7 +424,7 @@ static void test_sweep(struct arena *arena)
     a = answer_to(&q, true);
     approve_say(state, &a, &e);
     tap_number(take(arena, q.binding, NULL, 3000), 0, "nor when there is one");
-    const struct approve_rules rules = {.now_ms = 3000};
+    const struct approve_rules rules = {.now_ms = 3000, .timeout_ms = 600000};
     struct answer got;
     tap_number(approve_take_own(arena, state, &q, &rules, &got, &e), 1, "it is the waiter's");
     tap_check(approve_take_own(arena, state, &q, &rules, &got, &e) != 1, "once");
@@ -554,7 +560,7 @@ static enum judge_word judged(const char *script, uint64_t timeout_ms, char reas
 {
     const char *const argv[] = {"/bin/sh", "-c", script, NULL};
     struct judge_answer answer = {0};
-    approve_judge(argv, timeout_ms, -1, "{\"id\":1}", 8, &answer);
+    approve_judge(argv[0], argv, timeout_ms, -1, "{\"id\":1}", 8, &answer);
     if (reason)
         memcpy(reason, answer.reason, sizeof(answer.reason));
     return answer.word;
@@ -594,7 +600,7 @@ static void test_judge(void)
                "whoever keeps its output open is late, too");
     const char *const nothing[] = {"/nonexistent/judge", NULL};
     struct judge_answer answer = {.word = JUDGE_ACCEPT};
-    approve_judge(nothing, LONG, -1, "", 0, &answer);
+    approve_judge(nothing[0], nothing, LONG, -1, "", 0, &answer);
     tap_number(answer.word, JUDGE_ESCALATE, "a judge that is not there");
     int ends[2];
     if (pipe(ends) < 0)
@@ -602,7 +608,7 @@ static void test_judge(void)
     close(ends[1]);
     answer.word = JUDGE_ACCEPT;
     const char *const slow[] = {"/bin/sleep", "100", NULL};
-    approve_judge(slow, LONG, ends[0], "", 0, &answer);
+    approve_judge(slow[0], slow, LONG, ends[0], "", 0, &answer);
     tap_number(answer.word, JUDGE_ESCALATE, "cancelled");
     close(ends[0]);
 }

@@ -31,13 +31,13 @@ forge() { # JQ-FILTER [MODE]: a whole answer, changed
         id=$(id_of)
     fi
     jq -cn --arg id "$id" --arg binding "$binding" \
-        '{version: 1, id: $id, binding: $binding, answer: "yes", scope: "job", time_ms: 1, expires_ms: 9000000000000, by: "x"}' |
+        '{version: 1, id: $id, binding: $binding, answer: "yes", scope: "job", time_ms: (now * 1000 | floor), expires_ms: 9000000000000, by: "x"}' |
         jq -c "$1" > "$scratch/forged"
     rm -rf "$folder/$id.answer"
     install -m "${2:-600}" "$scratch/forged" "$folder/$id.answer"
 }
 for change in 'del(.binding)' '.binding = ("0" * 64)' '.id = "00000000-0000-4000-8000-000000000000"' '.answer = "YES"' '.answer = true' \
-    '.expires_ms = 1' '.expires_ms = -1' '.expires_ms = 1e300' '.version = 2' '.scope = "ever"' '.more = 1' '.by = null' '[.]' '"yes"'; do
+    '.time_ms = 1' '.expires_ms = 1' '.expires_ms = -1' '.expires_ms = 1e300' '.version = 2' '.scope = "ever"' '.more = 1' '.by = null' '[.]' '"yes"'; do
     forge "$change"
     try
     safe "an answer with $change"
