@@ -20,12 +20,18 @@ static int output_failure;
 /* What is on its way to standard output: small pieces are gathered. */
 static char pending[1 << 16];
 static size_t pending_len;
+static bool has_printed;
+
+enum { SAID_MAX = 2048 };
+static char complained[SAID_MAX]; /* what was complained about first */
 
 __attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format,
                                                       va_list args)
 {
-    char text[2048];
+    char text[SAID_MAX];
     vsnprintf(text, sizeof(text), format, args);
+    if (!kind[0] && !complained[0])
+        memcpy(complained, text, sizeof(text));
     struct buf line;
     struct escape escape = {.ascii_only = !cli_terminal_is_utf8()};
     buf_init(&line, &allocator_libc, 8 * sizeof(text));
@@ -69,6 +75,7 @@ static int flush(void)
 
 int cli_print(const char *bytes, size_t len)
 {
+    has_printed = has_printed || len;
     if (len > sizeof(pending) - pending_len)
         flush();
     if (len > sizeof(pending)) {
@@ -101,6 +108,15 @@ void cli_print_json_error(int exit_code, const char *message)
     json_object_end(&j);
     cli_print("\n", 1);
     cli_finish(exit_code, exit_code);
+}
+
+void cli_print_json_complaint(const char *command, int exit_code)
+{
+    const size_t len = strlen(command);
+    const bool named =
+        strncmp(complained, command, len) == 0 && strncmp(complained + len, ": ", 2) == 0;
+    if (complained[0] && !has_printed && !output_failure)
+        cli_print_json_error(exit_code, named ? complained + len + 2 : complained);
 }
 
 int cli_print_buf(struct buf *text)

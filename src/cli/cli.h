@@ -53,6 +53,9 @@ bool cli_terminal_is_utf8(void);
  */
 void cli_print_json_error(int exit_code, const char *message);
 
+/* The same with the first complaint, of a command that has printed nothing. */
+void cli_print_json_complaint(const char *command, int exit_code);
+
 /* Whether to use colour on standard output. */
 bool cli_colour(void);
 

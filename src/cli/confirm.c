@@ -1,5 +1,6 @@
 /* Asking a person; see confirm.h. */
 #include "cli/confirm.h"
+#include <errno.h>
 
 #include <string.h>
 #include <unistd.h>
@@ -40,9 +41,10 @@ static void open_question(struct asked *q, const struct place_options *place,
     q->good = decide_open(&q->arena, place, policy, call, &q->setting, &e) == 0;
     if (!q->good || !session)
         return;
-    q->good = q->setting.state_dir &&
-              session_peek(&q->arena, q->setting.state_dir, q->setting.workspace.root, session,
-                           &state, &e) == 0 &&
+    int r = q->setting.state_dir ? session_peek(&q->arena, q->setting.state_dir,
+                                                q->setting.workspace.root, session, &state, &e)
+                                 : -ENOTDIR;
+    q->good = (r == 0 || r == -ENOENT) &&
               remember_text(&q->arena, &state, text, len, &q->text, &q->len) == 0;
     there.cwd = q->good && !place->cwd ? state.cwd : NULL;
     /* Where it is gone, the run starts at the top, as does the question. */

@@ -251,8 +251,6 @@ static int run_diff(const void *options, const struct options_parsed *words)
     arena_init(&arena, &allocator_libc, KEPT_BYTES_MAX);
     if (transaction_open(&arena, state, words->operands[0], &t, &e) < 0) {
         cli_complain("diff: %s", e.message);
-        if (wanted->json)
-            cli_print_json_error(EXIT_NO, e.message);
     } else {
         status = wanted->json ? show_json(&t) : show_text(&t, wanted);
     }

@@ -21,15 +21,23 @@ static const struct option escalation_options[] = {
     {0},
 };
 
+struct word {
+    const char *time, *word, *by, *detail;
+};
+
+/* What was said, and what became of it. */
+struct settled {
+    struct word answer;
+    const char *outcome; /* pending, approved, denied, expired, withdrawn */
+    const char *ended;   /* when; NULL: not yet */
+};
+
 /* One question, and the last word on it. Texts are in the arena. */
 struct escalation {
     struct entry asked;
     uint64_t index;
-    struct {
-        const char *time, *word, *by, *detail;
-    } answer, judge;
-    const char *outcome; /* pending, approved, denied, expired, withdrawn */
-    const char *ended;   /* when; NULL: not yet */
+    struct word judge;
+    struct settled now, before; /* before the last answer, which may turn out to be void */
     size_t uses;
 };
 
@@ -68,15 +76,17 @@ static int add(struct escalations *s, const struct history_entry *entry)
     /* Read once more into the arena that stays. */
     int r = entry_read(&s->arena, entry->record, entry->record_len, &copy, &ignored);
     if (r == 0)
-        s->items[s->count++] =
-            (struct escalation){.asked = copy, .index = entry->index, .outcome = "pending"};
+        s->items[s->count++] = (struct escalation){.asked = copy,
+                                                   .index = entry->index,
+                                                   .now = {.outcome = "pending"},
+                                                   .before = {.outcome = "pending"}};
     return r;
 }
 
 static void end(struct escalations *s, struct escalation *q, const char *outcome, const char *time)
 {
-    q->outcome = outcome;
-    q->ended = keep(s, time);
+    q->now.outcome = outcome;
+    q->now.ended = keep(s, time);
 }
 
 static void take_answer(struct escalations *s, struct escalation *q, const struct entry *e)
@@ -84,18 +94,22 @@ static void take_answer(struct escalations *s, struct escalation *q, const struc
     const char *word = e->status ? e->status : "";
     bool judge =
         strcmp(word, "accept") == 0 || strcmp(word, "reject") == 0 || strcmp(word, "escalate") == 0;
-    if (strcmp(word, "void") == 0)
+    /* It is written down before it is given, and came to a question that was settled. */
+    if (strcmp(word, "void") == 0) {
+        q->now = q->before;
         return;
+    }
+    q->before = q->now;
     if (judge) {
         q->judge.time = keep(s, e->time);
         q->judge.word = keep(s, word);
         q->judge.by = keep(s, e->confirmed_by);
         q->judge.detail = keep(s, e->detail);
     } else {
-        q->answer.time = keep(s, e->time);
-        q->answer.word = keep(s, word);
-        q->answer.by = keep(s, e->confirmed_by);
-        q->answer.detail = keep(s, e->detail);
+        q->now.answer.time = keep(s, e->time);
+        q->now.answer.word = keep(s, word);
+        q->now.answer.by = keep(s, e->confirmed_by);
+        q->now.answer.detail = keep(s, e->detail);
     }
     if (strcmp(word, "yes") == 0 || strcmp(word, "accept") == 0)
         end(s, q, "approved", e->time);
@@ -179,10 +193,11 @@ static void write_one(struct json *j, const struct escalation *q)
     }
     json_array_end(j);
     write_word(j, "judge", q->judge.time, q->judge.word, q->judge.by, q->judge.detail);
-    write_word(j, "answer", q->answer.time, q->answer.word, q->answer.by, q->answer.detail);
+    write_word(j, "answer", q->now.answer.time, q->now.answer.word, q->now.answer.by,
+               q->now.answer.detail);
     json_key(j, "outcome");
-    json_text(j, q->outcome);
-    field(j, "ended", q->ended);
+    json_text(j, q->now.outcome);
+    field(j, "ended", q->now.ended);
     json_key(j, "uses");
     json_unsigned(j, q->uses);
     json_key(j, "ledger_index");
@@ -194,7 +209,7 @@ static void print_json(const struct escalations *s, bool lines)
 {
     for (size_t i = 0; i < s->count; i++) {
         struct json j;
-        if (lines && !s->items[i].ended)
+        if (lines && !s->items[i].now.ended)
             continue;
         if (!lines)
             cli_print(i ? "," : "[", 1);
@@ -213,9 +228,9 @@ static void print_text(const struct escalations *s)
     buf_init(&out, &allocator_libc, OUT_MAX);
     for (size_t i = s->count; i-- > 0;) {
         const struct escalation *q = &s->items[i];
-        const char *by = q->answer.by ? q->answer.by : q->judge.by;
+        const char *by = q->now.answer.by ? q->now.answer.by : q->judge.by;
         buf_append_format(&out, "%.8s  %.19s  %-9s  ", q->asked.id ? q->asked.id : "-",
-                          q->asked.time ? q->asked.time : "-", q->outcome);
+                          q->asked.time ? q->asked.time : "-", q->now.outcome);
         cli_append_escaped(&out, by ? by : "-", TEXT_SHOWN);
         buf_append_text(&out, "  ");
         cli_append_escaped(&out, q->asked.command.bytes ? q->asked.command.bytes : "", TEXT_SHOWN);

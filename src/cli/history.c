@@ -38,9 +38,11 @@ struct history_options_given {
 static const struct option history_options[] = {
     FILTER("agent", agent, "NAME", "only runs of this agent"),
     FILTER("job", job, "ID", "only runs of this job"),
-    FILTER("status", status, "STATUS",
-           "only runs with this status: ok, failed, denied, needs_confirmation, timeout, limit, "
-           "killed, error, running, 'cut off'"),
+    {.name = "status",
+     .kind = OPTION_CHOICE,
+     .choices = "ok|failed|denied|needs_confirmation|timeout|limit|killed|error|running|cut off",
+     .help = "only runs with this status",
+     .offset = offsetof(struct history_options_given, status)},
     {.name = "verdict",
      .kind = OPTION_CHOICE,
      .choices = "allow|deny|confirm",

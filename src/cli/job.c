@@ -201,6 +201,53 @@ static void put_run(struct json *j, const struct history_run *run)
     }
 }
 
+static void put_executed(struct json *j, const struct entry *entry)
+{
+    json_key(j, "executed");
+    json_array_begin(j);
+    for (size_t i = 0; i < entry->executed_count; i++) {
+        const struct entry_program *program = &entry->executed[i];
+        json_object_begin(j);
+        json_key(j, "argv");
+        json_array_begin(j);
+        for (size_t k = 0; k < program->argc; k++)
+            json_text(j, program->argv[k]);
+        json_array_end(j);
+        json_key(j, "exit_code");
+        if (program->exit_code < 0)
+            json_nothing(j);
+        else
+            json_signed(j, program->exit_code);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+/* Without its acts. */
+static void put_verdict(struct json *j, const struct entry *entry)
+{
+    json_key(j, "verdict");
+    json_object_begin(j);
+    json_key(j, "decision");
+    json_text(j, entry->verdict);
+    json_key(j, "rule");
+    json_text(j, entry->rule);
+    json_key(j, "reasons");
+    json_array_begin(j);
+    for (size_t i = 0; i < entry->reason_count; i++) {
+        json_object_begin(j);
+        json_key(j, "rule");
+        json_text(j, entry->reasons[i].rule);
+        json_key(j, "reason");
+        json_text(j, entry->reasons[i].reason);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_key(j, "mandate_hash");
+    json_text(j, entry->mandate_hash);
+    json_object_end(j);
+}
+
 /* The names are those of `nacre run --json`; what only the supervisor knew is not there. */
 static int print_json(const struct history_run *run, int exit_code)
 {
@@ -218,6 +265,9 @@ static int print_json(const struct history_run *run, int exit_code)
     json_signed(j, exit_code);
     put_run(j, run);
     put_texts(j, entry);
+    put_executed(j, entry);
+    if (entry->verdict)
+        put_verdict(j, entry);
     json_key(j, "ledger");
     json_object_begin(j);
     json_key(j, "index");

@@ -58,13 +58,13 @@ static int run_command(const struct command *command, int argc, char **argv)
     bool json = has_option(argc, argv, "--json");
     if (options_parse(command, argc, argv, fields, &words, &e) < 0) {
         cli_complain("%s: %s", command->name, e.message);
-        if (json)
-            cli_print_json_error(status, e.message);
     } else if (words.help) {
         status = print_help(command);
     } else {
         status = command->run(fields, &words);
     }
+    if (json && status != EXIT_YES)
+        cli_print_json_complaint(command->name, status);
     free(fields);
     return status;
 }

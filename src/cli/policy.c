@@ -21,7 +21,7 @@ static const struct option policy_command_options[] = {
     POLICY_WORKSPACE_OPTION(struct policy_command_options),
     {.name = "json",
      .kind = OPTION_FLAG,
-     .help = "show: print one JSON object",
+     .help = "print one JSON object",
      .offset = offsetof(struct policy_command_options, json)},
     {0},
 };
@@ -228,10 +228,19 @@ static int use_show(struct arena *arena, const struct policy_request *request,
 static int use_hash(struct arena *arena, const struct policy_request *request,
                     const struct policy *policy, const void *user)
 {
+    const struct policy_command_options *wanted = user;
     (void)arena;
     (void)request;
-    (void)user;
-    cli_print(policy->hash, strlen(policy->hash));
+    if (wanted->json) {
+        struct json j;
+        json_init(&j, cli_print_json, NULL);
+        json_object_begin(&j);
+        json_key(&j, "mandate_hash");
+        json_text(&j, policy->hash);
+        json_object_end(&j);
+    } else {
+        cli_print(policy->hash, strlen(policy->hash));
+    }
     cli_print("\n", 1);
     return cli_finish(EXIT_YES, EXIT_NO);
 }
@@ -243,8 +252,8 @@ static int use_check(struct arena *arena, const struct policy_request *request,
     struct policy_agent *agents = NULL;
     size_t count = 0;
     struct err e = {0};
+    const struct policy_command_options *wanted = user;
     (void)policy;
-    (void)user;
     int r = policy_agents(arena, request, &agents, &count, &e);
     for (size_t i = 0; r == 0 && i < count; i++) {
         struct policy_request one = *request;
@@ -256,7 +265,11 @@ static int use_check(struct arena *arena, const struct policy_request *request,
         cli_complain("policy: %s", e.message);
         return EXIT_WRONG_CALL;
     }
-    return EXIT_YES;
+    if (wanted->json) {
+        static const char good[] = "{\"ok\":true}\n";
+        cli_print(good, sizeof(good) - 1);
+    }
+    return cli_finish(EXIT_YES, EXIT_NO);
 }
 
 /* A file that a project has for itself is checked in its own place: the project is the workspace.

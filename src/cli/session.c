@@ -20,7 +20,7 @@ static const struct option session_options[] = {
     PLACE_OPTIONS(struct session_options),
     {.name = "json",
      .kind = OPTION_FLAG,
-     .help = "print a JSON array",
+     .help = "print JSON: an array, or one session",
      .offset = offsetof(struct session_options, json)},
     {0},
 };
@@ -77,13 +77,27 @@ static int list(struct arena *arena, const struct setting *s, bool json, struct 
 }
 
 /* What would stand before the next text. */
-static int show(struct arena *arena, const struct setting *s, const char *name, struct err *e)
+static int show(struct arena *arena, const struct setting *s, const char *name, bool json,
+                struct err *e)
 {
     struct session_state state;
     struct buf out;
     int r = session_peek(arena, s->state_dir, s->workspace.root, name, &state, e);
     if (r < 0)
         return r;
+    if (json) {
+        struct json j;
+        json_init(&j, cli_print_json, NULL);
+        json_object_begin(&j);
+        json_key(&j, "name");
+        json_text(&j, name);
+        json_key(&j, "working_dir");
+        json_text(&j, state.cwd);
+        json_key(&j, "text");
+        json_bytes(&j, state.text, state.len);
+        json_object_end(&j);
+        return cli_print("\n", 1);
+    }
     buf_init(&out, &allocator_libc, TEXT_MAX);
     if (state.cwd) {
         buf_append_text(&out, "# ");
@@ -116,7 +130,7 @@ static int session_run(const void *options, const struct options_parsed *words)
     if (r == 0 && listing)
         r = list(&arena, &s, wanted->json, &e);
     else if (r == 0 && showing)
-        r = show(&arena, &s, words->operands[1], &e);
+        r = show(&arena, &s, words->operands[1], wanted->json, &e);
     for (int i = 1; r == 0 && removing && i < words->count; i++)
         r = session_remove(s.state_dir, s.workspace.root, words->operands[i], &e);
     if (r < 0)

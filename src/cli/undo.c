@@ -117,7 +117,8 @@ static int do_recorded(const char *state, struct transaction *t, enum turn turn,
     nacre *n = cli_open();
     char id[UUID_TEXT + 1];
     memcpy(id, t->journal.id, sizeof(id));
-    int r = n ? recording_note(n, state, turns[turn].entry, id, "asked for", e) : -ENOMEM;
+    int r = n ? recording_note(n, state, turns[turn].entry, id, "asked for", e)
+              : err_set(e, -ENOMEM, "the library cannot be opened");
     if (r == 0) {
         r = do_turn(t, turn, conflicts, e);
         if (r == 0 && turn == TURN_DISCARD)

@@ -222,8 +222,6 @@ static int verify_run(const void *options, const struct options_parsed *words)
     int status = r == -EINVAL ? EXIT_WRONG_CALL : r < 0 || !is_good(f) ? EXIT_NO : EXIT_YES;
     if (r < 0) {
         cli_complain("verify: %s", e.message);
-        if (wanted->json)
-            cli_print_json_error(status, e.message);
     } else {
         (wanted->json ? print_json : print_text)(f);
     }

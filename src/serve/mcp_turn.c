@@ -40,7 +40,12 @@ static int do_turn(struct turning *t, enum turn turn, struct err *e)
                            journal_state_names[state]);
         return transaction_commit(transaction, &t->conflicts, e); /* M7 is its own */
     default:
-        return state == JOURNAL_HELD || state == JOURNAL_UNDONE || state == JOURNAL_STRANDED
+        /* What was there before is kept in it, and nowhere else: for a person to give up. */
+        if (state == JOURNAL_STRANDED)
+            return err_set(e, -EPERM,
+                           "run '%s' is %s: only a person can give up what is kept of it",
+                           transaction->journal.id, journal_state_names[state]);
+        return state == JOURNAL_HELD || state == JOURNAL_UNDONE
                    ? transaction_discard(transaction, e)
                    : err_set(e, -EALREADY, "run '%s' is %s: the tool undo takes it back",
                              transaction->journal.id, journal_state_names[state]);

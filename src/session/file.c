@@ -118,6 +118,12 @@ static int load(int dir, const char *name, struct arena *arena, struct session_s
     return r;
 }
 
+static int cannot_read(const char *name, int code, struct err *e)
+{
+    return err_errno(e, code, "session '%s' cannot be read (`nacre session rm %s` ends it)", name,
+                     name);
+}
+
 int session_load(const struct session *s, struct arena *arena, struct session_state *ret,
                  struct err *e)
 {
@@ -127,23 +133,21 @@ int session_load(const struct session *s, struct arena *arena, struct session_st
         *ret = (struct session_state){.text = ""};
         return 0;
     }
-    return r < 0 ? err_errno(e, r, "session '%s' cannot be read (`nacre session rm %s` ends it)",
-                             s->name, s->name)
-                 : 0;
+    return r < 0 ? cannot_read(s->name, r, e) : 0;
 }
 
 int session_peek(struct arena *arena, const char *state, const char *workspace, const char *name,
                  struct session_state *ret, struct err *e)
 {
-    struct session s = SESSION_NONE;
+    struct stat st;
     *ret = (struct session_state){.text = ""};
     if (!session_is_name(name))
         return err_set(e, -EINVAL, "'%.80s' is not a session's name", name);
-    snprintf(s.name, sizeof(s.name), "%s", name);
-    s.dir = open_dir(state, workspace, false, e);
-    int r = s.dir == -ENOENT ? 0 : s.dir < 0 ? s.dir : session_load(&s, arena, ret, e);
-    session_close(&s);
-    return r;
+    FD_CLEANUP int dir = open_dir(state, workspace, false, e);
+    int r = dir < 0 ? dir : load(dir, name, arena, ret, &st);
+    if (r == -ENOENT)
+        return err_set(e, r, "there is no session '%s' here", name);
+    return dir < 0 || r == 0 ? r : cannot_read(name, r, e);
 }
 
 int session_save(const struct session *s, const struct session_state *state, struct err *e)

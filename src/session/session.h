@@ -76,7 +76,7 @@ void session_close(struct session *s);
 /* Empty for a new one. */
 int session_load(const struct session *s, struct arena *arena, struct session_state *ret,
                  struct err *e);
-/* The same without having it: for whoever only shows what is judged. */
+/* The same without having it: for whoever only shows what is judged. -ENOENT: it is a new one. */
 int session_peek(struct arena *arena, const char *state, const char *workspace, const char *name,
                  struct session_state *ret, struct err *e);
 int session_save(const struct session *s, const struct session_state *state, struct err *e);

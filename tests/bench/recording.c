@@ -9,31 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nacre.h"
+#include "timing.h"
 
 enum { ROUNDS = 200, WARM = 10, TREE_DIRECTORIES = 500, TREE_FILES = 100 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *times)
-{
-    qsort(times, ROUNDS, sizeof(*times), compare);
-    return times[ROUNDS / 2];
-}
 
 static double run_once(nacre *n, nacre_run_options *o, const char *text, int unrecorded)
 {
@@ -49,15 +30,6 @@ static double run_once(nacre *n, nacre_run_options *o, const char *text, int unr
     double took = now_ms() - start;
     nacre_result_free(r);
     return took;
-}
-
-static double sync_once(int fd)
-{
-    double start = now_ms();
-    if (write(fd, "a record of about the same size as an entry of the ledger\n", 58) != 58 ||
-        fdatasync(fd) < 0)
-        exit(1);
-    return now_ms() - start;
 }
 
 static void make_tree(const char *dir)
@@ -88,7 +60,7 @@ static void measure(nacre *n, nacre_run_options *o, const char *text, const char
         with[i] = b;
         sync[i] = c;
     }
-    double plain = median(without), full = median(with), one = median(sync);
+    double plain = median(without, ROUNDS), full = median(with, ROUNDS), one = median(sync, ROUNDS);
     printf("%-20s without %7.3f ms   with %7.3f ms   one fdatasync %6.3f ms   %.2f x without "
            "and one sync\n",
            name, plain, full, one, (full - one) / plain);

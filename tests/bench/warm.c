@@ -9,63 +9,18 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nacre.h"
+#include "timing.h"
 
 enum { WORK = 150, ROUNDS_MAX = 2000, WARM_UP = 10, POOL = 4 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *times, int count)
-{
-    qsort(times, (size_t)count, sizeof(*times), compare);
-    return times[count / 2];
-}
-
-/* A bare command with its output read, as a caller without a sandbox has it. */
-static double spawn_once(const char *text)
-{
-    char buffer[4096];
-    int out[2];
-    double start = now_ms();
-    if (pipe2(out, O_CLOEXEC) < 0)
-        exit(1);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    char bash[] = "bash", c[] = "-c";
-    char *argv[] = {bash, c, (char *)text, NULL};
-    pid_t pid;
-    if (posix_spawn(&pid, "/bin/bash", &actions, NULL, argv, environ) != 0)
-        exit(1);
-    close(out[1]);
-    while (read(out[0], buffer, sizeof(buffer)) > 0)
-        ;
-    close(out[0]);
-    waitpid(pid, NULL, 0);
-    posix_spawn_file_actions_destroy(&actions);
-    return now_ms() - start;
-}
 
 static double run_once(nacre *n, const nacre_run_options *o, const char *text)
 {
@@ -80,15 +35,6 @@ static double run_once(nacre *n, const nacre_run_options *o, const char *text)
     double took = now_ms() - start;
     nacre_result_free(r);
     return took;
-}
-
-static double sync_once(int fd)
-{
-    double start = now_ms();
-    if (write(fd, "a record of about the same size as an entry of the ledger\n", 58) != 58 ||
-        fdatasync(fd) < 0)
-        exit(1);
-    return now_ms() - start;
 }
 
 static int write_file(const char *path, const char *text)

@@ -309,6 +309,12 @@ token=ghp_$(head -c 18 /dev/urandom | od -An -tx1 | tr -d ' \n')
 asked "python3 -c 'print(16)' $token"
 "$NACRE" deny "$(last)" > /dev/null
 unlike 'secrets are redacted' "$("$NACRE" escalations export)" "*$token*"
+asked "python3 -c 'print(17)'"
+id=$(last)
+"$NACRE" deny "$id" --reason first > /dev/null
+refute 'what is answered is not answered again' "$NACRE" approve --yes "$id"
+is 'and the record has the answer that counted' \
+    "$("$NACRE" escalations --json | jq -r ".[] | select(.id == \"$id\") | .outcome, .answer.word, .answer.detail")" $'denied\nno\nfirst'
 nacre escalations bogus
 exits 'a wrong call' 2
 check 'the ledger verifies' "$NACRE" verify

@@ -42,7 +42,8 @@ nacre wait --json "$id"
 is 'wait --json exits likewise, also later' "$code" 3
 check 'the result' jq -e --arg id "$id" '.correlation_id == $id and .status == "failed" and .exit_code == 3
     and .stdout == "out\ngot hello\n" and .stderr == "err\n" and .changes.created == ["file"]
-    and .stdout_bytes == 14 and .ledger.index > 0 and .reversible and .commit_point == "end" and .duration_ms > 0' "$scratch/out"
+    and .stdout_bytes == 14 and .ledger.index > 0 and .reversible and .commit_point == "end" and .duration_ms > 0
+    and .executed[0].argv[0] == "bash" and .executed[0].exit_code == 3' "$scratch/out"
 nacre logs "$id"
 is 'logs are there afterwards' "$out|$err" $'out\ngot hello|err'
 nacre ps
@@ -83,6 +84,10 @@ is 'killed, in the record' "$(status_of "$id")" killed
 
 # --- decided as all others ---------------------------------------------------------------------
 
+id=$("$JUDGE" run --background 'ls; true')
+"$JUDGE" wait --json "$id" > "$scratch/out"
+check 'the verdict is in its result' jq -e '.verdict.decision == "allow" and .verdict.rule == .policy_rule_matched and .verdict.reasons == []
+    and (.verdict.mandate_hash | length) == 64' "$scratch/out"
 "$JUDGE" run --background 'curl -s https://x.example' > "$scratch/out" 2> "$scratch/err"
 is 'what is denied does not start' "$?|$(cat "$scratch/out")" '126|'
 like 'and says why' "$(cat "$scratch/err")" 'nacre: refused: *curl*'

@@ -204,4 +204,34 @@ for command in --help --version 'help run' status doctor plan\ x 'completion bas
     unlike "nacre $command on a full disk fails" "$code" 0
 done
 
+# --- with --json ------------------------------------------------------------------------------
+
+# Whatever fails, there is one object on standard output that says so.
+while IFS='|' read -r status call; do
+    # shellcheck disable=SC2086 # words
+    nacre $call
+    is "$call: exit status" "$code" "$status"
+    is "$call: is told as JSON, too" "$(jq -r '.status, .exit_code' <<< "$out")" "error"$'\n'"$status"
+    like "$call: with the reason, which standard error has as well" "$err" "nacre: *$(jq -r .error <<< "$out")"
+done << 'END'
+1|undo --json nothing
+1|commit --json nothing
+1|diff --json nothing
+2|diff --json
+1|history --json nothing
+1|kill --json nothing
+125|wait --json nothing
+1|pending --json nothing
+1|deny --json nothing
+1|hash --json /nothing
+2|test --json --agent nobody ls
+2|status --json --agent nobody
+2|plan --json --agent nobody ls
+2|policy check --json /nothing
+1|session rm --json nothing
+1|daemon --status --json
+2|history --json --status bogus
+125|run --json
+END
+
 done_testing

@@ -32,6 +32,10 @@ hash=$(jq -r .mandate_hash "$scratch/out")
 is 'the hash is that of the canonical form' "$hash" "$(jq -cj .policy "$scratch/out" | sha256sum | cut -d' ' -f1)"
 nacre policy hash
 prints 'hash prints it' "$hash"
+nacre policy hash --json
+prints 'and as JSON' "{\"mandate_hash\":\"$hash\"}"
+nacre policy check --json
+prints 'check --json' '{"ok":true}'
 mkdir -p "$scratch/elsewhere/.git"
 nacre policy hash --workspace "$scratch/elsewhere"
 prints 'the same in another workspace' "$hash"

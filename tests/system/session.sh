@@ -227,4 +227,10 @@ forge deep "$PWD" '' '' "f () { $(printf '( %.0s' {1..500}) : $(printf ') %.0s' 
 judge 'echo fine'
 prints 'too deep a function' fine
 
+nacre run --session shown 'y=2'
+nacre session show --json shown
+check 'show --json' jq -e --arg d "$PWD" '.name == "shown" and .working_dir == $d and .text == "y=\u00272\u0027\n"' "$scratch/out"
+nacre session show nothing
+complains 'there is nothing to be shown of a session that is not there' 1 "nacre: session: there is no session 'nothing' here"
+
 done_testing

@@ -67,7 +67,18 @@ nacre undo "$id"
 is "what a person wrote since is a conflict" "$code" 1
 look now
 check 'and stays, as does everything else' diff "$scratch/edited" "$scratch/now"
-check 'it can be thrown away' "$NACRE" discard "$id"
+# What is kept of it is a person's, and nowhere else: no agent gives that up.
+coproc SERVER { "$JUDGE" serve --mcp -w ws 2> /dev/null; }
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"discard\",\"arguments\":{\"id\":\"$id\"}}}" >&"${SERVER[1]}"
+answer=
+while read -r -u "${SERVER[0]}" -t 30 answer && [ "$(jq .id <<< "$answer")" != 2 ]; do :; done
+exec {SERVER[1]}>&-
+wait
+is 'an agent cannot throw it away' "$(jq -r .result.isError <<< "$answer")" true
+like 'and is told who can' "$answer" '*stranded*person*'
+check 'a person can' "$NACRE" discard "$id"
 
 # Again, and back.
 rm -rf ws && mkdir -p ws/d
