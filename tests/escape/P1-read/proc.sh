@@ -9,7 +9,7 @@ cp "$TOOLS/attack" .
 tag=$(unique)
 SECRET_WORD=in-environ-$tag sleep "$tag" &
 host=$!
-check 'control: the host'"'"'s process can be seen by its owner' grep -q "in-environ-$tag" "/proc/$host/environ"
+check 'control: the host'"'"'s process can be seen by its owner' wait_until 10 grep -q "in-environ-$tag" "/proc/$host/environ"
 nacre run "cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ 2>/dev/null | tr '\0' '\n'; cat /proc/[0-9]*/cmdline | tr '\0' ' '; echo; echo looked"
 like 'control: the command looked' "$out" '*looked*'
 unlike 'no environment of the host' "$out" "*in-environ-$tag*"
