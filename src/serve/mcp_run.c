@@ -139,14 +139,16 @@ static int take_start(void *user, const char *id)
     return 0;
 }
 
+/* Of a call that nobody waits for any more, no question stays open. */
 static int take_pending(void *user, const char *id)
 {
     const struct running *running = user;
     struct mcp *m = running->call->m;
     pthread_mutex_lock(&m->lock);
     snprintf(running->run->pending, sizeof(running->run->pending), "%s", id);
+    bool gone = running->call->cancelled || m->ends;
     pthread_mutex_unlock(&m->lock);
-    return 0;
+    return gone;
 }
 
 static int take_question(void *user, const char *verdict_json, size_t len)
