@@ -129,6 +129,14 @@ if state:
     modern(s, "true; mkdir shown", requestState=state, **given) # it was used
 s.end()
 
+# What a person has said elsewhere comes before what the client is asked.
+s = Server(config, False)
+state = modern(s, "mkdir given")["result"]["requestState"]
+r = modern(s, "mkdir given", requestState=state, inputResponses={"confirm": DENY})
+subprocess.run([judge, "approve", "--yes", r["result"]["structuredContent"]["pending"]], stdout=subprocess.DEVNULL)
+print("given", modern(s, "mkdir given")["result"].get("structuredContent", {}).get("status"))
+s.end()
+
 # By a policy that takes no client's word.
 s = Server(other)
 r = s.run("mkdir not-elicited", YES)
@@ -160,12 +168,13 @@ touch many/{1..150}
 said=$(timeout 120 python3 "$scratch/attack.py" "$JUDGE" "$scratch/yes.yaml" "$scratch/no.yaml" "$scratch/key.yaml" 2>&1)
 is 'the attack came to its end' "$said" 'held needs_confirmation
 asked True
+given ok
 elicited False
 signed False'
 made=$(find . -mindepth 1 -maxdepth 1 -type d ! -name many | sort | tr '\n' ' ')
-is 'nothing was made but by a yes' "$made" './control '
+is 'nothing was made but by a yes' "$made" './control ./given '
 is 'nothing that is held became real' "$(find many -type f | wc -l)" 150
-is 'and nothing else has run' "$("$JUDGE" history --json --verdict confirm | jq -r '.[] | select(.status == "ok").command')" 'mkdir control'
+is 'and nothing else has run' "$("$JUDGE" history --json --verdict confirm | jq -r '.[] | select(.status == "ok").command' | sort)" $'mkdir control\nmkdir given'
 is 'no question of a call that is gone' \
     "$("$JUDGE" pending --json | jq -r '.[] | select(.command | test("cancelled|left")).command')" ''
 check 'the ledger verifies' "$JUDGE" verify
