@@ -38,7 +38,9 @@ enum {
     QUESTION_TEXT_MAX = 1 << 20,     /* nobody can judge a longer one */
     QUESTION_VERDICT_MAX = 16 << 20, /* JSON */
     QUESTION_BYTES_MAX = 24 << 20,
-    QUESTIONS_MAX = 256, /* open at once */
+    QUESTION_HEAD_MAX = 512,
+    QUESTIONS_MAX = 256,            /* open at once */
+    QUESTIONS_BYTES_MAX = 64 << 20, /* all of them */
     ANSWER_BYTES_MAX = 64 << 10,
     ANSWER_REASON_MAX = 4096,
 };
@@ -99,6 +101,12 @@ int question_write(const struct question *q, struct buf *out, struct err *e);
 /* -EBADMSG: it is none, or not the one that it says it is. Everything is in the arena. */
 int question_read(struct arena *arena, const char *bytes, size_t len, struct question *ret,
                   struct err *e);
+
+/*
+ * What stands before the text, from the first bytes of one: id, kind, times, `waits` and the
+ * binding, which nobody has checked yet.
+ */
+int question_read_head(const char *bytes, size_t len, struct question *ret);
 
 int answer_write(const struct answer *a, struct buf *out, struct err *e);
 int answer_read(struct arena *arena, const char *bytes, size_t len, struct answer *ret,

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,17 +23,27 @@ static const char question_suffix[] = ".question", answer_suffix[] = ".answer",
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-int folder_read(int dir, const char *name, size_t max, struct buf *out, struct stat *ret_stat)
+/* A file of the directory's owner, who alone can have written it. */
+static int open_own(int dir, const char *name, struct stat *ret_stat)
 {
-    struct stat st, own;
-    char piece[1 << 14];
-    ssize_t n = 0;
+    struct stat own;
     FD_CLEANUP int fd =
         openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0 || fstat(dir, &own) < 0)
+    if (fd < 0 || fstat(fd, ret_stat) < 0 || fstat(dir, &own) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_uid != own.st_uid || (st.st_mode & 077))
+    if (!S_ISREG(ret_stat->st_mode) || ret_stat->st_uid != own.st_uid || (ret_stat->st_mode & 077))
         return -EPERM;
+    return fd_steal(&fd);
+}
+
+int folder_read(int dir, const char *name, size_t max, struct buf *out, struct stat *ret_stat)
+{
+    struct stat st;
+    char piece[1 << 14];
+    ssize_t n = 0;
+    FD_CLEANUP int fd = open_own(dir, name, &st);
+    if (fd < 0)
+        return fd;
     if (st.st_size < 0 || (uint64_t)st.st_size > max)
         return -EFBIG;
     while (out->len <= max && (n = read(fd, piece, sizeof(piece))) > 0)
@@ -166,6 +177,18 @@ static int read_question(struct arena *arena, int dir, const char *id, struct qu
     return r;
 }
 
+/* What its first bytes say (question_read_head): some are long, and there may be many. */
+static int read_head(int dir, const char *id, struct question *ret)
+{
+    char name[NAME_ROOM], bytes[QUESTION_HEAD_MAX];
+    struct stat st;
+    name_of(id, question_suffix, name);
+    FD_CLEANUP int fd = open_own(dir, name, &st);
+    ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+    int r = fd < 0 ? fd : n < 0 ? -errno : question_read_head(bytes, (size_t)n, ret);
+    return r == 0 && strcmp(ret->id, id) != 0 ? -EBADMSG : r;
+}
+
 /* `ret_inode` is the file that it was read from. */
 static int read_answer(struct arena *arena, int dir, const char *id, const char *suffix,
                        struct answer *ret, ino_t *ret_inode, struct err *e)
@@ -189,6 +212,20 @@ static int read_answer(struct arena *arena, int dir, const char *id, const char 
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
+/* How much is in the questions that are open. */
+static uint64_t count_bytes(int dir, const char *const *ids, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        char name[NAME_ROOM];
+        struct stat st;
+        name_of(ids[i], question_suffix, name);
+        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0)
+            bytes += (uint64_t)st.st_size;
+    }
+    return bytes;
+}
+
 int approve_ask(const char *state, const struct question *q, int *ret_lock, struct err *e)
 {
     enum { LIST_MAX = 1 << 20 };
@@ -203,6 +240,7 @@ int approve_ask(const char *state, const struct question *q, int *ret_lock, stru
         return dir;
     arena_init(&arena, &allocator_libc, LIST_MAX);
     int r = list_ids(&arena, dir, question_suffix, &ids, &count);
+    uint64_t open = r < 0 ? 0 : count_bytes(dir, ids, count);
     arena_release(&arena);
     if (r < 0)
         return err_errno(e, r, "cannot list the questions");
@@ -212,6 +250,11 @@ int approve_ask(const char *state, const struct question *q, int *ret_lock, stru
     name_of(q->id, question_suffix, name);
     buf_init(&bytes, &allocator_libc, QUESTION_BYTES_MAX);
     r = question_write(q, &bytes, e);
+    if (r == 0 && open + bytes.len > QUESTIONS_BYTES_MAX)
+        r = err_set(e, -EMFILE,
+                    "the questions that are open have %" PRIu64
+                    " MB already (`nacre pending` lists them)",
+                    open >> 20);
     if (r == 0) {
         r = folder_write(dir, name, bytes.data, bytes.len, false, q->waits ? ret_lock : NULL);
         if (r < 0)
@@ -350,7 +393,10 @@ int approve_find_same(struct arena *arena, const char *state, const char *bindin
     for (size_t i = 0; i < count; i++) {
         struct question q;
         if (exists(dir, ids[i], answer_suffix) || exists(dir, ids[i], used_suffix) ||
-            read_question(arena, dir, ids[i], &q, NULL) < 0 || q.waits || q.kind != QUESTION_RUN ||
+            read_head(dir, ids[i], &q) < 0 || strcmp(q.binding, binding) != 0)
+            continue;
+        /* So it says; whether it is true is seen by the whole. */
+        if (read_question(arena, dir, ids[i], &q, NULL) < 0 || q.waits || q.kind != QUESTION_RUN ||
             (q.expires_ms && q.expires_ms <= now_ms) || strcmp(q.binding, binding) != 0)
             continue;
         memcpy(ret_id, q.id, sizeof(q.id));
@@ -443,11 +489,11 @@ static bool claim(int dir, const char *id)
     return ours;
 }
 
-static void sweep_question(struct arena *arena, int dir, const char *id, int64_t now_ms,
+static void sweep_question(int dir, const char *id, int64_t now_ms,
                            void (*gone)(void *user, const char *id, bool withdrawn), void *user)
 {
     struct question q;
-    if (read_question(arena, dir, id, &q, NULL) < 0)
+    if (read_head(dir, id, &q) < 0)
         return; /* somebody should look at it */
     bool abandoned = is_abandoned(dir, &q);
     bool late = q.expires_ms && q.expires_ms <= now_ms;
@@ -493,7 +539,7 @@ void approve_sweep(struct arena *arena, const char *state, int64_t now_ms,
         char id[UUID_TEXT + 1];
         snprintf(id, sizeof(id), "%.*s", UUID_TEXT, names[i]);
         if (has_suffix(names[i], question_suffix))
-            sweep_question(arena, dir, id, now_ms, gone, user);
+            sweep_question(dir, id, now_ms, gone, user);
         else if (has_suffix(names[i], answer_suffix))
             sweep_answer(arena, dir, id, answer_suffix, now_ms);
         else if (has_suffix(names[i], used_suffix))

@@ -95,6 +95,8 @@ int question_write(const struct question *q, struct buf *out, struct err *e)
     json_signed(&j, q->expires_ms);
     json_key(&j, "waits");
     json_bool(&j, q->waits);
+    field_text(&j, "binding", q->binding);
+    /* question_read_head reads up to here. */
     field_bytes(&j, "text", q->text, q->text_len, &failed);
     field_bytes(&j, "canonical", q->canonical, q->canonical_len, &failed);
     field_path(&j, "workspace", q->workspace, &failed);
@@ -108,7 +110,6 @@ int question_write(const struct question *q, struct buf *out, struct err *e)
     field_text(&j, "key", q->key);
     field_text(&j, "user", q->user);
     field_bytes(&j, "verdict", q->verdict, q->verdict_len, &failed);
-    field_text(&j, "binding", q->binding);
     json_object_end(&j);
     int r = json_finish(&j);
     r = failed < 0 ? failed : r < 0 ? r : out->failed;

@@ -155,6 +155,41 @@ static bool end(struct reader *r)
     return good && !r->arena->failed;
 }
 
+static void get_head(struct reader *r, struct question *q)
+{
+    get_id(r, "id", q->id);
+    q->kind = get_either(r, "kind", "run", "changes") ? QUESTION_CHANGES : QUESTION_RUN;
+    q->asked_ms = get_time(r, "asked_ms");
+    q->expires_ms = get_time(r, "expires_ms");
+    q->waits = get_bool(r, "waits");
+    get_hash(r, "binding", q->binding);
+}
+
+int question_read_head(const char *bytes, size_t len, struct question *ret)
+{
+    static const char stop[] = ",\"text\":";
+    char head[QUESTION_HEAD_MAX + 1];
+    struct arena arena;
+    struct question q = {0};
+    const char *end_of_it =
+        len <= QUESTION_HEAD_MAX ? memmem(bytes, len, stop, strlen(stop)) : NULL;
+    if (!end_of_it)
+        return -EBADMSG;
+    len = (size_t)(end_of_it - bytes);
+    memcpy(head, bytes, len);
+    head[len] = '}';
+    arena_init(&arena, &allocator_libc, 1 << 16);
+    struct reader r = {.arena = &arena};
+    bool good = begin(&r, head, len + 1, QUESTION_HEAD_MAX);
+    if (good)
+        get_head(&r, &q);
+    good = end(&r) && good;
+    arena_release(&arena);
+    if (good)
+        *ret = q;
+    return good ? 0 : -EBADMSG;
+}
+
 int question_read(struct arena *arena, const char *bytes, size_t len, struct question *ret,
                   struct err *e)
 {
@@ -165,11 +200,8 @@ int question_read(struct arena *arena, const char *bytes, size_t len, struct que
         return err_set(e, -EBADMSG, "the question is not one, or of another version");
     }
     char binding[SHA256_HEX + 1] = "";
-    get_id(&r, "id", q.id);
-    q.kind = get_either(&r, "kind", "run", "changes") ? QUESTION_CHANGES : QUESTION_RUN;
-    q.asked_ms = get_time(&r, "asked_ms");
-    q.expires_ms = get_time(&r, "expires_ms");
-    q.waits = get_bool(&r, "waits");
+    get_head(&r, &q);
+    memcpy(binding, q.binding, sizeof(binding));
     q.text = get_bytes(&r, "text", true, QUESTION_TEXT_MAX, &q.text_len);
     q.canonical = get_bytes(&r, "canonical", true, QUESTION_TEXT_MAX, &q.canonical_len);
     q.workspace = get_path(&r, "workspace", true);
@@ -184,7 +216,6 @@ int question_read(struct arena *arena, const char *bytes, size_t len, struct que
     q.user = get_text(&r, "user", false, FIELD_MAX);
     q.verdict = get_bytes(&r, "verdict", false, QUESTION_VERDICT_MAX, &q.verdict_len);
     r.bad |= q.verdict && !is_object(q.verdict, q.verdict_len);
-    get_hash(&r, "binding", binding);
     if (!end(&r))
         return err_set(e, -EBADMSG, "the question is damaged");
     question_bind(&q);

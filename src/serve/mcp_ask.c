@@ -296,34 +296,29 @@ static void reply_question(struct mcp_reply *reply, const char *text, const char
     mcp_result_end(&j, reply);
 }
 
-/* The first time: it is asked, if it must be and can be. False: it is. */
-static bool ask_first(struct mcp_call *call, const struct mcp_judgement *judgement,
+/* The first time it is a result that asks; `asking` keeps the call from being answered meanwhile.
+ */
+static void ask_first(struct mcp_call *call, const json_t *verdict,
                       const unsigned char hash[SHA256_BYTES])
 {
     struct mcp *m = call->m;
     char state[MCP_STATE_TEXT + 1];
     struct buf text;
-    json_t *verdict = json_loadb(judgement->json.data, judgement->json.len, JSON_ALLOW_NUL, NULL);
+    uint64_t until = clock_monotonic_ms() + answer_time(m);
     buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);
-    bool asks = judgement->decision == DECISION_CONFIRM && verdict &&
-                mcp_question_text(call, verdict, &text);
-    if (asks) {
-        pthread_mutex_lock(&m->lock);
-        asks = mcp_state_new(&m->states, hash, clock_monotonic_ms() + judgement->answer_ms,
-                             state) == 0;
-        pthread_mutex_unlock(&m->lock);
-    }
+    bool asks = mcp_question_text(call, verdict, &text);
+    pthread_mutex_lock(&m->lock);
+    asks = asks && !call->answered && mcp_state_new(&m->states, hash, until, state) == 0;
+    call->run->asking = asks;
+    pthread_mutex_unlock(&m->lock);
     if (asks)
         reply_question(call->reply, text.data, state);
     call->replied = asks;
-    json_decref(verdict);
     buf_release(&text);
-    return !asks;
 }
 
-static bool read_answer(struct mcp_call *call, const json_t *state,
-                        const struct mcp_judgement *judgement,
-                        const unsigned char hash[SHA256_BYTES], struct mcp_consent *ret)
+static int read_answer(struct mcp_call *call, const json_t *state,
+                       const unsigned char hash[SHA256_BYTES])
 {
     struct mcp *m = call->m;
     const json_t *responses = json_object_get(call->params, "inputResponses");
@@ -336,27 +331,20 @@ static bool read_answer(struct mcp_call *call, const json_t *state,
         mcp_reply_fail(call->reply, MCP_INVALID_PARAMS,
                        "requestState is not good for this call: it is of another one, was used, is "
                        "too old, or the policy has changed");
-        return false;
+        call->replied = true;
     }
-    ret->given = says_yes(json_object_get(responses, "confirm"));
-    memcpy(ret->mandate, judgement->mandate, sizeof(ret->mandate));
-    return true;
+    return good && says_yes(json_object_get(responses, "confirm")) ? MCP_YES : MCP_NO_ANSWER;
 }
 
-bool mcp_consent_read(struct mcp_call *call, struct mcp_consent *ret)
+int mcp_ask_by_result(struct mcp_call *call, const json_t *verdict)
 {
-    struct mcp_judgement judgement = {0};
     unsigned char hash[SHA256_BYTES];
+    const char *mandate = json_string_value(json_object_get(verdict, "mandate_hash"));
     const json_t *state = json_object_get(call->params, "requestState");
-    *ret = (struct mcp_consent){0};
-    if (call->era != MCP_ERA_MODERN || !mcp_can_ask(call) || call->m->options.run->unjudged)
-        return true;
-    /* What cannot be judged is the engine's to refuse. */
-    bool goes_on = true;
-    if (mcp_judge(call, &judgement, NULL) == 0 && judgement.elicits &&
-        hash_call(call, judgement.mandate, hash) == 0)
-        goes_on = state ? read_answer(call, state, &judgement, hash, ret)
-                        : ask_first(call, &judgement, hash);
-    buf_release(&judgement.json);
-    return goes_on;
+    if (!mandate || hash_call(call, mandate, hash) < 0)
+        return MCP_NO_ANSWER;
+    if (state)
+        return read_answer(call, state, hash);
+    ask_first(call, verdict, hash);
+    return MCP_NO_ANSWER;
 }

@@ -284,17 +284,6 @@ void mcp_say_result(const nacre_result *r, const struct mcp_showing *showing, co
 
 void mcp_say_running(struct mcp *m, struct mcp_run *run, struct mcp_said *said); /* with the lock */
 
-/* --- the verdict alone: mcp_judge.c ---------------------------------------------------------- */
-
-struct mcp_judgement {
-    struct buf json; /* the verdict */
-    enum decision decision;
-    char mandate[65];
-    bool elicits;       /* the policy takes a client's word */
-    uint64_t answer_ms; /* how long a question stays open */
-};
-int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e);
-
 /* --- questions: mcp_ask.c -------------------------------------------------------------------- */
 
 /* Whether the client can be asked about this call. */
@@ -308,13 +297,11 @@ int mcp_ask(struct mcp_call *call, const char *text);
 /* An answer came. */
 void mcp_answered(struct mcp *m, const struct mcp_message *message);
 
-/* What a modern client said to a question that it was asked before. */
-struct mcp_consent {
-    bool given;
-    char mandate[65]; /* of the policy then */
-};
-/* False: it is asked now, or what it brings is not good; the call's reply says which. */
-bool mcp_consent_read(struct mcp_call *call, struct mcp_consent *ret);
+/*
+ * Asks a modern client: the call's reply is the question, and the call comes again with the answer.
+ * With that it says what the client said, or the reply says why it does not count.
+ */
+int mcp_ask_by_result(struct mcp_call *call, const json_t *verdict);
 
 /* --- tools that look back: mcp_kept.c, mcp_turn.c -------------------------------------------- */
 

@@ -7,7 +7,8 @@
 
 enum { JUDGEMENT_BYTES_MAX = 1 << 30 };
 
-int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e)
+/* The verdict as JSON. */
+static int judge(struct mcp_call *call, struct buf *out, struct err *e)
 {
     struct mcp *m = call->m;
     nacre_run_options o = *m->options.run;
@@ -19,7 +20,6 @@ int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e)
     size_t len;
     const char *text = mcp_text(call, "command", &len), *cwd = mcp_text(call, "cwd", NULL);
     o.cwd = cwd ? cwd : o.cwd;
-    buf_init(&ret->json, &allocator_libc, MCP_SHOWN_MAX);
     if (len > NACRE_TEXT_MAX)
         return err_set(e, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
     arena_init(&arena, &allocator_libc, JUDGEMENT_BYTES_MAX);
@@ -27,14 +27,9 @@ int mcp_judge(struct mcp_call *call, struct mcp_judgement *ret, struct err *e)
     if (r == 0)
         r = engine_decide(&setting.decider, &arena, text, len, NULL, &verdict, &tree, e);
     if (r == 0) {
-        const struct policy *policy = setting.decider.policy;
-        json_init_buf(&j, &ret->json);
+        json_init_buf(&j, out);
         verdict_write_json(&verdict, &j);
         r = json_finish(&j);
-        ret->decision = verdict.decision;
-        snprintf(ret->mandate, sizeof(ret->mandate), "%s", policy->hash);
-        ret->elicits = policy->approvals.elicit && !policy->approvals.key;
-        ret->answer_ms = policy->approvals.timeout_ms;
         if (r < 0)
             err_set(e, r, "the verdict is too long");
     }
@@ -63,19 +58,20 @@ static void say_reasons(const json_t *verdict, struct buf *out)
 
 void mcp_test_command(struct mcp_call *call, struct mcp_said *said)
 {
-    struct mcp_judgement judgement;
+    struct buf text;
     struct err e = {0};
     struct json j;
     const char *key;
     json_t *item;
-    if (mcp_judge(call, &judgement, &e) < 0) {
+    buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);
+    if (judge(call, &text, &e) < 0) {
         const bool place = mcp_text(call, "cwd", NULL) != NULL;
         mcp_said_error(said, place ? "cwd" : NULL, "%s", e.message);
-        buf_release(&judgement.json);
+        buf_release(&text);
         return;
     }
     const struct mcp_showing showing = {.limit = MCP_REASON_MAX, .keep = MCP_KEEP_HEAD};
-    json_t *verdict = json_loadb(judgement.json.data, judgement.json.len, JSON_ALLOW_NUL, NULL);
+    json_t *verdict = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);
     say_reasons(verdict, &said->text);
     json_init_buf(&j, &said->structured);
     json_object_begin(&j);
@@ -88,5 +84,5 @@ void mcp_test_command(struct mcp_call *call, struct mcp_said *said)
     }
     json_object_end(&j);
     json_decref(verdict);
-    buf_release(&judgement.json);
+    buf_release(&text);
 }

@@ -19,7 +19,6 @@
 struct running {
     struct mcp_call *call;
     struct mcp_run *run;
-    struct mcp_consent consent;
 };
 
 /* --- the run's own part ------------------------------------------------------------------------
@@ -139,28 +138,27 @@ static int take_start(void *user, const char *id)
     return 0;
 }
 
+/* Of a call that nobody waits for any more, or that comes again, no question stays open. */
 static int take_pending(void *user, const char *id)
 {
     const struct running *running = user;
     struct mcp *m = running->call->m;
     pthread_mutex_lock(&m->lock);
     snprintf(running->run->pending, sizeof(running->run->pending), "%s", id);
+    bool gone = running->call->cancelled || running->call->replied || m->ends;
     pthread_mutex_unlock(&m->lock);
-    return 0;
+    return gone;
 }
 
 static int take_question(void *user, const char *verdict_json, size_t len)
 {
-    struct running *running = user;
+    const struct running *running = user;
     struct mcp_call *call = running->call;
     struct buf text;
     json_t *verdict = json_loadb(verdict_json, len, JSON_ALLOW_NUL, NULL);
     int answer = MCP_NO_ANSWER;
-    if (call->era == MCP_ERA_MODERN) {
-        /* It was asked before, and is the answer to what is asked now if the policy is the same. */
-        const char *mandate = json_string_value(json_object_get(verdict, "mandate_hash"));
-        bool same = mandate && strcmp(mandate, running->consent.mandate) == 0;
-        answer = running->consent.given && same ? 1 : MCP_NO_ANSWER;
+    if (verdict && call->era == MCP_ERA_MODERN) {
+        answer = mcp_ask_by_result(call, verdict);
     } else if (verdict) {
         buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);
         if (mcp_question_text(call, verdict, &text))
@@ -231,8 +229,6 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     struct running running = {.call = call};
     size_t len;
     const char *command = mcp_text(call, "command", &len);
-    if (!mcp_consent_read(call, &running.consent))
-        return; /* it is asked, or refused: the reply says so */
     struct mcp_run *run = running.run = run_new(mcp_flag(call, "background"), &e);
     FD_CLEANUP int input = -1;
     if (!run || open_input(call, run, &input, &e) < 0) {
@@ -254,9 +250,7 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     o.on_output = take_output;
     o.on_start = take_start;
     o.on_pending = take_pending;
-    o.on_confirm = mcp_can_ask(call) && (call->era == MCP_ERA_LEGACY || running.consent.given)
-                       ? take_question
-                       : NULL;
+    o.on_confirm = mcp_can_ask(call) ? take_question : NULL;
     o.confirm_by = NACRE_CONFIRM_CLIENT;
     list_run(call, run, &o.shared);
     if (nacre_run(m->handle, command, len, &o, &r, &error) < 0) {

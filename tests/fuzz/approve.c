@@ -26,6 +26,7 @@ static void check_question(struct arena *arena, const char *bytes, size_t len)
     struct err e = {0};
     const char *const *patterns;
     size_t count = 0;
+    question_read_head(bytes, len < QUESTION_HEAD_MAX ? len : QUESTION_HEAD_MAX, &q);
     if (question_read(arena, bytes, len, &q, &e) < 0)
         return;
     struct question bound = q;
@@ -36,6 +37,11 @@ static void check_question(struct arena *arena, const char *bytes, size_t len)
     require(question_read(arena, out.data, out.len, &again, &e) == 0);
     require(again.text_len == q.text_len && memcmp(again.text, q.text, q.text_len) == 0);
     require(strcmp(again.binding, q.binding) == 0);
+    struct question head;
+    size_t first = out.len < QUESTION_HEAD_MAX ? out.len : QUESTION_HEAD_MAX;
+    require(question_read_head(out.data, first, &head) == 0);
+    require(strcmp(head.id, q.id) == 0 && strcmp(head.binding, q.binding) == 0);
+    require(head.kind == q.kind && head.expires_ms == q.expires_ms && head.waits == q.waits);
     buf_clear(&out);
     require(question_write_public(&q, &out, &e) == 0);
     if (rule_patterns(arena, &q, &patterns, &count, &e) == 0) {

@@ -91,6 +91,13 @@ static void test_binding(struct arena *arena)
     tap_text(other.binding, q.binding, "with the same binding");
     tap_text(other.agent, "coder", "its agent");
     tap_check(!other.session && !other.waits && !other.key, "what was not there is not");
+    struct question head;
+    size_t first = bytes.len < QUESTION_HEAD_MAX ? bytes.len : QUESTION_HEAD_MAX;
+    tap_number(question_read_head(bytes.data, first, &head), 0, "its head alone");
+    tap_check(strcmp(head.binding, q.binding) == 0 && strcmp(head.id, q.id) == 0 &&
+                  head.expires_ms == q.expires_ms && !head.text,
+              "says what it is about");
+    tap_number(question_read_head(bytes.data, 100, &head), -EBADMSG, "but not a part of it");
 
 #define CHANGES(name, ...)                                                                         \
     do {                                                                                           \
@@ -461,6 +468,22 @@ static void test_sweep(struct arena *arena)
         r = approve_ask(state, &q, &lock, &e);
     }
     tap_check(r == -EMFILE && asked == QUESTIONS_MAX + 1, "not more than a person can answer");
+
+    /* A hole, which is as long as any other file. */
+    char path[256];
+    clean();
+    q = make(NULL);
+    ask(&q);
+    snprintf(path, sizeof(path), "%s/questions/99999999-2222-4333-8444-555555555555.question",
+             state);
+    put_file("99999999-2222-4333-8444-555555555555.question", "{}", 2, 0600);
+    q = make("88888888-2222-4333-8444-555555555555");
+    if (truncate(path, QUESTIONS_BYTES_MAX) < 0)
+        abort();
+    tap_number(approve_ask(state, &q, &lock, &e), -EMFILE, "nor more than can be looked through");
+    if (truncate(path, QUESTIONS_BYTES_MAX / 2) < 0)
+        abort();
+    tap_number(approve_ask(state, &q, &lock, &e), 0, "half of that can be");
 }
 
 /* --- rules ----------------------------------------------------------------------------------- */

@@ -86,6 +86,18 @@ s.call("tools/call", {"name": "run_command", "arguments": {"command": "mkdir bes
 s.run("NAME=unseen; f() { touch unseen; }", YES, arguments={"session": "left"})
 s.run("mkdir $NAME", YES, arguments={"session": "left"})
 
+# Cancelled while it is asked, and left while it is asked: no question is left for a person to say yes to.
+def until_asked(s, command):
+    n = s.begin("tools/call", {"name": "run_command", "arguments": {"command": command}})
+    while json.loads(s.p.stdout.readline()).get("method") != "elicitation/create":
+        pass
+    return n
+left = Server(config)
+n = until_asked(left, "mkdir cancelled")
+left.send({"method": "notifications/cancelled", "params": {"requestId": n}})
+until_asked(left, "mkdir left")
+left.end()
+
 # What a yes would do, where it is one.
 s.run("mkdir control", YES)
 
@@ -115,6 +127,14 @@ if state:
     t.end()
     modern(s, "true; mkdir shown", requestState=state, inputResponses={"confirm": DENY})
     modern(s, "true; mkdir shown", requestState=state, **given) # it was used
+s.end()
+
+# What a person has said elsewhere comes before what the client is asked.
+s = Server(config, False)
+state = modern(s, "mkdir given")["result"]["requestState"]
+r = modern(s, "mkdir given", requestState=state, inputResponses={"confirm": DENY})
+subprocess.run([judge, "approve", "--yes", r["result"]["structuredContent"]["pending"]], stdout=subprocess.DEVNULL)
+print("given", modern(s, "mkdir given")["result"].get("structuredContent", {}).get("status"))
 s.end()
 
 # By a policy that takes no client's word.
@@ -148,11 +168,14 @@ touch many/{1..150}
 said=$(timeout 120 python3 "$scratch/attack.py" "$JUDGE" "$scratch/yes.yaml" "$scratch/no.yaml" "$scratch/key.yaml" 2>&1)
 is 'the attack came to its end' "$said" 'held needs_confirmation
 asked True
+given ok
 elicited False
 signed False'
 made=$(find . -mindepth 1 -maxdepth 1 -type d ! -name many | sort | tr '\n' ' ')
-is 'nothing was made but by a yes' "$made" './control '
+is 'nothing was made but by a yes' "$made" './control ./given '
 is 'nothing that is held became real' "$(find many -type f | wc -l)" 150
-is 'and nothing else has run' "$("$JUDGE" history --json --verdict confirm | jq -r '.[] | select(.status == "ok").command')" 'mkdir control'
+is 'and nothing else has run' "$("$JUDGE" history --json --verdict confirm | jq -r '.[] | select(.status == "ok").command' | sort)" $'mkdir control\nmkdir given'
+is 'no question of a call that is gone' \
+    "$("$JUDGE" pending --json | jq -r '.[] | select(.command | test("cancelled|left")).command')" ''
 check 'the ledger verifies' "$JUDGE" verify
 done_testing
