@@ -74,7 +74,7 @@ printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol
     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"discard\",\"arguments\":{\"id\":\"$id\"}}}" >&"${SERVER[1]}"
 answer=
 while read -r -u "${SERVER[0]}" -t 30 answer && [ "$(jq .id <<< "$answer")" != 2 ]; do :; done
-exec {SERVER[1]}>&-
+eval "exec ${SERVER[1]}>&-"
 wait
 is 'an agent cannot throw it away' "$(jq -r .result.isError <<< "$answer")" true
 like 'and is told who can' "$answer" '*stranded*person*'
