@@ -149,6 +149,8 @@ struct facts {
     bool has_metacharacters; /* of the list ; & | > < $ ` \ ! */
     uint32_t metacharacter;  /* where the first of them is */
     size_t text_len;
+    const char *own_text; /* without what a session left before it */
+    size_t own_len;
 };
 
 /* --- making them ------------------------------------------------------------------------------ */
@@ -173,6 +175,9 @@ struct facts_host {
     bool (*exists)(void *user, const char *path);
     bool (*is_directory)(void *user, const char *path);
     void *user;
+    /* Bytes of the text that a session left before it: what is said of a text as it was given
+     * (its length, its characters) is not said of them. */
+    size_t before;
 };
 
 /* The facts of a text in `arena`; 0 or -ENOMEM. */

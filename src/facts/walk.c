@@ -458,7 +458,10 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
     w.arguments = value_list(NULL, 0); /* bash -c TEXT, and nothing behind it */
     facts->text_len = tree->source.len;
     static const char metacharacters[] = ";&|><$`\\!";
-    for (uint32_t i = 0; i < tree->source.len; i++) {
+    uint32_t own = host->before <= tree->source.len ? (uint32_t)host->before : 0;
+    facts->own_text = tree->source.bytes + own;
+    facts->own_len = tree->source.len - own;
+    for (uint32_t i = own; i < tree->source.len; i++) {
         if (memchr(metacharacters, tree->source.bytes[i], sizeof(metacharacters) - 1)) {
             facts->has_metacharacters = true;
             facts->metacharacter = i;
