@@ -108,6 +108,7 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
         request.words = (struct plan_texts){result->reading.argv, result->reading.argc};
     request.umask = o->umask >= 0 ? (unsigned)o->umask & 0777 : engine_umask();
     request.deterministic = o->deterministic;
+    request.combined = strcmp(s->decider.policy->output.mode, "combined") == 0;
     request.scratch = scratch;
     request.limits.timeout_ms = timeout_of(o);
     const struct plan_host *host;
@@ -289,10 +290,10 @@ static int analyse(nacre_result *r)
 }
 
 /* Of a run that failed: which walls explain what it said. */
-static void tell_denials(nacre_result *r, const struct plan *plan)
+static void tell_denials(nacre_result *r, const struct plan *plan, bool combined)
 {
     const char *texts[DENIALS_MAX];
-    const struct captured *errors = &r->captured[RUN_STDERR];
+    const struct captured *errors = &r->captured[combined ? RUN_STDOUT : RUN_STDERR];
     size_t count = denials_find(&r->arena, plan, errors->text, errors->len, texts);
     for (size_t i = 0; i < count; i++)
         result_warn(r, "%s", texts[i]);
@@ -586,7 +587,10 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     r->usage = run.outcome.usage;
     int collected = collect_output(r, limit);
     if (collected == 0 && r->ran && r->exit_code != 0)
-        tell_denials(r, &plan);
+        tell_denials(r, &plan, strcmp(policy->output.mode, "combined") == 0);
+    if (collected == 0 && r->ran && policy->output.submit)
+        r->answer =
+            answer_find(&r->arena, r->captured[RUN_STDOUT].text, r->captured[RUN_STDOUT].len);
     if (collected == 0 && r->ran && r->script.language)
         collected = analyse(r);
     if (collected < 0 && failure == 0)

@@ -354,6 +354,12 @@ void remember_release(nacre_result *r);
 int remember_text(struct arena *arena, const struct session_state *state, const char *text,
                   size_t len, const char **ret, size_t *ret_len);
 
+/*
+ * answer.c: what the first line `SUBMIT: answer` of an output says, in whatever case and with
+ * blanks around it; NULL: there is none. Whoever can print can say so.
+ */
+const char *answer_find(struct arena *arena, const char *text, size_t len);
+
 /* changes_json.c */
 void changes_write_json(const struct change_set *set, struct json *j);
 void conflicts_write_json(const struct conflicts *conflicts, struct json *j);

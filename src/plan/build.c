@@ -645,7 +645,7 @@ static void plan_program(struct builder *b)
 {
     static const char *const stdio[] = {"stdin", "stdout", "stderr"};
     for (size_t i = 0; i < COUNT(stdio); i++)
-        add_number(b, PLAN_FD, stdio[i], i);
+        add_number(b, PLAN_FD, i == 2 && b->request->combined ? PLAN_COMBINED : stdio[i], i);
     if (b->request->warm) {
         plan_waiting_program(b);
         return;

@@ -110,6 +110,8 @@ enum { PLAN_UID = 1000, PLAN_GID = 1000 };
 enum { PLAN_GATE_FD = 9 };
 /* What the descriptor is for to which a session's state is written. */
 #define PLAN_SESSION "session"
+/* What standard error is for where it is standard output once more. */
+#define PLAN_COMBINED "stdout too"
 
 /* --- what the host has -------------------------------------------------------------------- */
 
@@ -191,6 +193,7 @@ struct plan_request {
     const char *search_path; /* PATH */
     struct plan_texts variables; /* NAME=VALUE, besides what every box has */
     uint32_t session_fd;         /* where the program writes a session's state; 0: nowhere */
+    bool combined;               /* what goes to standard error goes to standard output */
     bool deterministic;          /* what differs from run to run is fixed */
     unsigned umask;
     struct plan_limits limits;

@@ -398,7 +398,7 @@ int judge_facts(const struct judge *judge, struct arena *arena, const struct fac
     verdict.facts = facts;
     if (policy->refused)
         add_reason(&g, DECISION_DENY, "profile: safe", "the profile 'safe' runs nothing", all);
-    if (policy->max_command_length && facts->text_len > policy->max_command_length)
+    if (policy->max_command_length && facts->characters > policy->max_command_length)
         add_reason(&g, DECISION_DENY, "max_command_length",
                    "the text is longer than the policy allows", all);
     if (policy->plain && facts->has_metacharacters)

@@ -41,6 +41,7 @@ const struct policy_key policy_keys[] = {
     {"output.keep", KEY_WORD, TIGHTER_ALWAYS, FIELD(output.keep), "head|tail|both"},
     {"output.limit", KEY_COUNT, TIGHTER_LESS, FIELD(output.limit)},
     {"output.mode", KEY_WORD, TIGHTER_ALWAYS, FIELD(output.mode), "separate|combined"},
+    {"output.submit", KEY_BOOL, TIGHTER_FALSE, FIELD(output.submit)},
     {"paths.hide", KEY_PATHS, TIGHTER_MORE, FIELD(hide), .workspace = true},
     {"paths.protect", KEY_PATHS, TIGHTER_MORE, FIELD(protect), .workspace = true},
     {"paths.read", KEY_PATHS, TIGHTER_SUBSET, FIELD(read)},

@@ -116,6 +116,7 @@ struct policy {
     struct {
         const char *mode, *keep;
         uint64_t limit;
+        bool submit; /* a line SUBMIT: answer ends a task */
     } output;
     struct {
         uint64_t delete_files, write_bytes;
