@@ -132,10 +132,9 @@ static void print_text(const struct nacre *n, const struct setting *s, const str
     struct buf out;
     list_limits(p, rows);
     buf_init(&out, &allocator_libc, TEXT_MAX);
-    buf_append_format(&out,
-                      "nacre       %s\nprofile     %s\npreset      %s\nagent       %s\nworkspace   ",
-                      nacre_version(), p->profile, p->preset ? p->preset : "-",
-                      p->agent ? p->agent : "-");
+    buf_append_format(
+        &out, "nacre       %s\nprofile     %s\npreset      %s\nagent       %s\nworkspace   ",
+        nacre_version(), p->profile, p->preset ? p->preset : "-", p->agent ? p->agent : "-");
     json_append_text(&out, s->workspace.root);
     buf_append_text(&out, p->workspace_read_only ? " (read-only)" : "");
     buf_append_text(&out, "\nlauncher    ");

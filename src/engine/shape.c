@@ -35,9 +35,8 @@ static void put(nacre_result *r, struct captured *stream, const char *text,
 {
     struct buf out;
     buf_init(&out, &r->engine->allocator, MESSAGE_MAX);
-    const char *copy = message_append(text, values, &out) == 0
-                           ? arena_copy(&r->arena, out.data, out.len)
-                           : NULL;
+    const char *copy =
+        message_append(text, values, &out) == 0 ? arena_copy(&r->arena, out.data, out.len) : NULL;
     if (copy) {
         stream->text = copy;
         stream->len = out.len;
@@ -97,7 +96,8 @@ static int compare_texts(const void *a, const void *b)
 /* What may be run, in the order of the alphabet. */
 static void append_allowed(nacre_result *r, const struct policy *policy, struct buf *out)
 {
-    const struct policy_patterns *list = policy->call_mandate ? &policy->call_allow : &policy->allow;
+    const struct policy_patterns *list =
+        policy->call_mandate ? &policy->call_allow : &policy->allow;
     const char **texts = arena_alloc_array(&r->arena, list->count + 1, sizeof(*texts));
     size_t count = 0;
     if (!texts)
@@ -159,8 +159,8 @@ static bool has_metacharacters(const nacre_result *r)
 static void shape_refusal(nacre_result *r, const struct policy *policy)
 {
     const struct policy_messages *m = &policy->messages;
-    size_t characters = message_characters(
-        r->text, r->text_len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : r->text_len);
+    size_t characters =
+        message_characters(r->text, r->text_len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : r->text_len);
     bool denied = r->status == NACRE_STATUS_DENIED;
     r->exit_code = (int)m->denied_exit_code;
     if (denied && m->too_long && policy->max_command_length &&
@@ -245,11 +245,12 @@ static void cut(nacre_result *r, const struct policy *policy, enum run_stream nu
     size_t kept_behind = tail ? stream->len - from : 0;
     if (copy) {
         uint64_t total = r->captures[number].total;
-        *stream = (struct captured){.text = copy,
-                                    .len = out.len,
-                                    .truncated = true,
-                                    .omitted_from = to,
-                                    .omitted_to = total > kept_behind ? total - kept_behind : total};
+        *stream =
+            (struct captured){.text = copy,
+                              .len = out.len,
+                              .truncated = true,
+                              .omitted_from = to,
+                              .omitted_to = total > kept_behind ? total - kept_behind : total};
         result_warn(r, "%s was cut to %zu characters", names[number], limit);
     }
     buf_release(&out);
@@ -302,8 +303,7 @@ void shape_result(nacre_result *r, const nacre_run_options *o)
     const struct policy *policy = r->cached ? r->cached->policy : NULL;
     if (!policy)
         return;
-    bool refused =
-        r->status == NACRE_STATUS_DENIED || r->status == NACRE_STATUS_NEEDS_CONFIRMATION;
+    bool refused = r->status == NACRE_STATUS_DENIED || r->status == NACRE_STATUS_NEEDS_CONFIRMATION;
     if (refused && !r->ran)
         shape_refusal(r, policy);
     /* What was drawn on a terminal is nobody's to edit. */

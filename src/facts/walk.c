@@ -445,6 +445,18 @@ struct stream walk_apart(struct walk *w, const struct shell_list *list, struct s
 const char *const effect_names[] = {"reads",   "writes",    "deletes",      "runs",
                                     "network", "privilege", "irreversible", NULL};
 
+static size_t count_characters(const char *at, const char *end)
+{
+    size_t count = 0;
+    while (at < end && strchr(" \t\n", *at))
+        at++;
+    while (end > at && strchr(" \t\n", end[-1]))
+        end--;
+    for (; at < end; at++)
+        count += ((unsigned char)*at & 0xC0) != 0x80;
+    return count;
+}
+
 int facts_gather(struct arena *arena, const struct facts_host *host, const struct shell_tree *tree,
                  const struct facts **ret, struct err *e)
 {
@@ -459,8 +471,8 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
     facts->text_len = tree->source.len;
     static const char metacharacters[] = ";&|><$`\\!";
     uint32_t own = host->before <= tree->source.len ? (uint32_t)host->before : 0;
-    facts->own_text = tree->source.bytes + own;
-    facts->own_len = tree->source.len - own;
+    const char *bytes = tree->source.bytes;
+    facts->characters = count_characters(bytes + own, bytes + tree->source.len);
     for (uint32_t i = own; i < tree->source.len; i++) {
         if (memchr(metacharacters, tree->source.bytes[i], sizeof(metacharacters) - 1)) {
             facts->has_metacharacters = true;

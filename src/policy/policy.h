@@ -60,6 +60,24 @@ struct policy_texts {
     size_t count;
 };
 
+/* How scripts of a language are run; see languages.c. */
+struct policy_language {
+    const char *name;
+    struct policy_texts aliases;
+    struct policy_texts build;    /* makes {out} of {file}; none: nothing is built */
+    struct policy_texts run;      /* a command line */
+    struct policy_texts programs; /* in place of the first word, where that one is not there */
+    const char *ending;           /* of the script's name; NULL: none */
+    const char *install;          /* how to get it; NULL: nobody says */
+    bool command;                 /* a script is a command text, judged and run as one */
+    struct policy_origin origin;
+};
+
+struct policy_languages {
+    struct policy_language *items; /* by name */
+    size_t count;
+};
+
 enum policy_network { NETWORK_OFF, NETWORK_ON, NETWORK_LISTED };
 
 /*
@@ -69,8 +87,8 @@ enum policy_network { NETWORK_OFF, NETWORK_ON, NETWORK_LISTED };
 enum { CHAT_ACTION, CHAT_BUFFER, CHAT_TARGET, CHAT_FIELDS };
 enum { TOOL_DESCRIPTION, TOOL_NAME, TOOL_FIELDS };
 struct policy_messages {
-    const char *analysis;                              /* what a model is asked of a script */
-    const char *completed;                             /* {answer} */
+    const char *analysis;                                /* what a model is asked of a script */
+    const char *completed;                               /* {answer} */
     const char *denied, *denied_plain, *denied_unlisted; /* for stderr */
     uint64_t denied_exit_code;
     const char *no_output; /* in the place of none */
@@ -79,7 +97,7 @@ struct policy_messages {
     const char *too_long;  /* as denied */
     const char *truncated; /* where output was cut */
     const char *chat[CHAT_FIELDS];
-    const char *decisions[3]; /* allow, confirm, deny; policy_decision_name reads them */
+    const char *decisions[3];      /* allow, confirm, deny; policy_decision_name reads them */
     const char *tool[TOOL_FIELDS]; /* run_command's, under another name */
 };
 
@@ -100,6 +118,10 @@ struct policy {
     uint64_t default_timeout_ms;
     uint64_t max_command_length; /* 0: none */
     bool plain;
+    /* What of a script that no list names the program of: deny, confirm, allow, or unknown, which
+     * is what `unknown` says. */
+    const char *scripts;
+    struct policy_languages languages;
 
     /* Paths as written, without empty, . and last parts: absolute, below ~, or (protect, hide) in
      * the workspace. The entries of `read` and `write` from LAYER_BUILTIN are what the box has of
@@ -116,8 +138,9 @@ struct policy {
     struct {
         const char *mode, *keep;
         uint64_t limit;
-        bool cut;  /* every result is cut to the limit, not only what a model is shown */
-        bool trim; /* blanks at its ends are left out */
+        bool cut;    /* every result is cut to the limit, not only what a model is shown */
+        bool trim;   /* blanks at its ends are left out */
+        bool submit; /* a line SUBMIT: answer ends a task */
     } output;
     struct {
         uint64_t delete_files, write_bytes;
@@ -145,7 +168,7 @@ struct policy {
     } ledger;
     struct policy_texts tools;
     struct policy_messages messages;
-    const char *jobs_root;         /* where jobs have their workspaces; NULL: the caller's own place */
+    const char *jobs_root; /* where jobs have their workspaces; NULL: the caller's own place */
     const struct yaml_node *gates; /* as written; NULL */
 
     const struct knowledge_base *knowledge; /* the built-in one, or users' files before it */
@@ -172,6 +195,12 @@ struct policy_request {
 /* Everything that the files and the call say, in one policy. -EINVAL with "FILE:LINE:COLUMN: …". */
 int policy_load(struct arena *arena, const struct policy_request *request,
                 const struct policy **ret, struct err *e);
+
+/* The decision behind `scripts`. */
+enum decision policy_scripts(const struct policy *policy);
+
+/* By its name or an alias; NULL: it is not known. */
+const struct policy_language *policy_find_language(const struct policy *policy, const char *name);
 
 /* The canonical effective policy as JSON: what mandate_hash is the SHA-256 of. */
 void policy_write_canonical(const struct policy *policy, struct json *out);
