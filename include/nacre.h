@@ -100,7 +100,18 @@ typedef enum nacre_confirm_by {
     NACRE_CONFIRM_CLIENT = 1  /* a client's, which counts only where `approvals.elicit` says so */
 } nacre_confirm_by;
 
-#define NACRE_RUN_OPTIONS_VERSION 6
+/*
+ * What a session may do at the most. It is laid over policy and options and can only tighten them:
+ * what would widen is an error. Commands must match one pattern of `allow` (besides any of the
+ * options' own list) and none of `deny`; limits are NAME=VALUE; `network` is "off". Lists end with
+ * NULL; each may be NULL.
+ */
+typedef struct nacre_mandate {
+    const char *const *allow, *const *deny, *const *limits;
+    const char *network;
+} nacre_mandate;
+
+#define NACRE_RUN_OPTIONS_VERSION 7
 
 typedef struct nacre_run_options {
     unsigned version; /* NACRE_RUN_OPTIONS_VERSION; NACRE_RUN_OPTIONS_INIT sets it */
@@ -224,13 +235,15 @@ typedef struct nacre_run_options {
     int (*on_pending)(void *user, const char *id);
     /* Whose word on_confirm's answer is. */
     nacre_confirm_by confirm_by;
+    /* NULL: none. */
+    const nacre_mandate *mandate;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, \
-            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON                          \
+            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL                    \
     }
 
 /*

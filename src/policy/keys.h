@@ -78,6 +78,9 @@ bool policy_key_has_value(const struct policy_key *key);
 /* The value, as the canonical form has it. */
 void policy_key_write(const struct policy *policy, const struct policy_key *key, struct json *out);
 
+/* A list of patterns, likewise. */
+void policy_patterns_write(const struct policy_patterns *list, struct json *out);
+
 /* The name of a layer in output: "builtin", "system" … */
 const char *policy_layer_name(enum policy_layer layer);
 
