@@ -352,7 +352,7 @@ static int forward_output(void *user, enum run_stream stream, const char *bytes,
 /* --- the run -------------------------------------------------------------------------------- */
 
 /* The workspace in memory: made at its first use, kept as long as the handle. */
-static int held_mount(struct nacre *n, const struct policy *policy, struct err *e)
+int engine_memory_mount(struct nacre *n, const struct policy *policy, struct err *e)
 {
     uint64_t bytes = policy->limits.disk_bytes ? policy->limits.disk_bytes : UINT64_C(1) << 30;
     if (policy->limits.memory_bytes && policy->limits.memory_bytes < bytes)
@@ -391,7 +391,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
     int failure = sandbox.launcher > 0 ? 0 : sandbox_open(r->engine->launcher, &sandbox, &r->error);
     FD_CLEANUP int held = -1;
     if (failure == 0 && setting->workspace.in_memory && !r->warm)
-        failure = held = held_mount(r->engine, setting->decider.policy, &r->error);
+        failure = held = engine_memory_mount(r->engine, setting->decider.policy, &r->error);
     if (failure >= 0)
         failure = recording_start(r, o, setting);
     if (failure >= 0 && r->warm)
@@ -535,7 +535,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         return failure;
     }
     phases_enter(&r->phases, PHASE_WALLS);
-    if (!o->without_hash && !setting->workspace.in_memory)
+    if (!o->without_hash)
         hashing_begin(r, setting);
     failure = run_plan(r, &plan, o, setting, &run);
     bool no_pool = r->warm && !run.outcome.built;

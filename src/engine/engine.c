@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "changes/fs_hash.h"
 #include "engine/version.h"
 #include "sandbox/spawn.h"
 
@@ -52,6 +53,7 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
     pthread_mutex_init(&n->lock, NULL);
     policy_cache_init(&n->policies, &n->allocator);
     pthread_mutex_init(&n->files.lock, NULL);
+    pthread_mutex_init(&n->held_hash.lock, NULL);
     arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
     const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
     n->launcher = arena_copy(&n->arena, launcher, strlen(launcher));
@@ -80,9 +82,12 @@ void nacre_close(nacre *n)
     struct allocator allocator = n->allocator;
     pool_end(&n->pool);
     reversal_tidy_now(n);
+    if (n->held_hash.hash)
+        fs_hash_close(n->held_hash.hash);
     keeper_end(&n->keeper);
     recording_close(n);
     policy_cache_clear(&n->policies);
+    pthread_mutex_destroy(&n->held_hash.lock);
     pthread_mutex_destroy(&n->files.lock);
     pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);

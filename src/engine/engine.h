@@ -39,6 +39,12 @@ struct nacre {
     struct plan_host host; /* looked at when first needed, and constant then */
     bool host_is_known;
     struct keeper keeper; /* of the workspace in memory, from its first use on */
+    struct held_hash {    /* and its fs_hash */
+        pthread_mutex_t lock;
+        struct fs_hash *hash; /* NULL: not looked at yet */
+        unsigned users;       /* runs under way */
+        bool stale;           /* somebody may have written since it was looked at */
+    } held_hash;
     struct policy_cache policies;
     struct files_memory files;
     int untidy;                    /* a store in which something is left to be done; -1: none */
@@ -138,6 +144,7 @@ struct nacre_result {
         int root;
         const char *cache, *exclude; /* NULL: none */
         struct fs_hash *hash;        /* NULL: there is none */
+        bool held;                   /* the workspace is in memory: the handle has it */
         int failure;
         struct err err;
     } hashing;
@@ -247,7 +254,10 @@ bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_reques
 /* contain.c: this process's umask, without the race of setting it. */
 unsigned engine_umask(void);
 
-/* contain.c: a mount of the workspace in memory, for a sandbox that is built ahead. */
+/* contain.c: a mount of the workspace in memory, which is made at its first use. */
+int engine_memory_mount(struct nacre *n, const struct policy *policy, struct err *e);
+
+/* contain.c: the same for a sandbox that is built ahead. */
 int engine_held_mount(void *handle);
 
 /* contain.c: everything of a run up to its plan; `text` is the canonical one, `notes` may be NULL.
@@ -335,12 +345,16 @@ void recording_close(struct nacre *n);
 
 /*
  * hashing.c: begins with the run; `before` waits, and where others may have used the workspace
- * looks again; `after` takes the committed changes in.
+ * looks again; `after` takes the committed changes in. In memory there is no layer: what is there
+ * is looked at before the run, unless that is known from the last one, and after it.
  */
 void hashing_begin(nacre_result *r, const struct setting *setting);
 void hashing_before(nacre_result *r, bool shared);
 void hashing_after(nacre_result *r);
 void hashing_end(nacre_result *r);
+/* The workspace as it is now. */
+int engine_fs_hash(struct nacre *n, const struct setting *setting, char ret_hex[SHA256_HEX + 1],
+                   struct err *e);
 
 /*
  * remember.c: a run within a session. `begin` gives the result the text that is judged and run, and

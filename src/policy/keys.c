@@ -140,7 +140,7 @@ static void write_pattern(const struct policy_pattern *pattern, struct json *out
     json_array_end(out);
 }
 
-static void write_patterns(const struct policy_patterns *list, struct json *out)
+void policy_patterns_write(const struct policy_patterns *list, struct json *out)
 {
     json_array_begin(out);
     for (size_t i = 0; i < list->count; i++) {
@@ -246,7 +246,7 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
         json_unsigned(out, *(const uint64_t *)field);
         break;
     case KEY_PATTERNS:
-        write_patterns(field, out);
+        policy_patterns_write(field, out);
         break;
     case KEY_PATHS:
     case KEY_NAMES:

@@ -88,6 +88,9 @@ const struct policy_language *policy_new_language(const struct policy_languages 
 /* The value, as the canonical form has it. */
 void policy_key_write(const struct policy *policy, const struct policy_key *key, struct json *out);
 
+/* A list of patterns, likewise. */
+void policy_patterns_write(const struct policy_patterns *list, struct json *out);
+
 /* The name of a layer in output: "builtin", "system" … */
 const char *policy_layer_name(enum policy_layer layer);
 

@@ -114,6 +114,9 @@ struct policy {
      * they never make anything wider. What is not on them is denied, programs at exec included. */
     struct policy_patterns call_allow;
     bool call_mandate;
+    /* The same of a session's mandate: with both, a command must match one of each. */
+    struct policy_patterns session_allow;
+    bool session_mandate;
     enum decision unknown;
     uint64_t default_timeout_ms;
     uint64_t max_command_length; /* 0: none */
@@ -190,6 +193,11 @@ struct policy_request {
     const char *network; /* --network off|on; NULL */
     const char *const *read_paths, *const *write_paths; /* end with NULL; NULL */
     const char *const *limits; /* --limit: each NAME=VALUE. Ends with NULL; NULL */
+    /* What a session lays over all of it: likewise, but -EINVAL for what would widen. */
+    struct policy_session {
+        const char *const *allow, *const *deny, *const *limits;
+        const char *network;
+    } session;
 };
 
 /* Everything that the files and the call say, in one policy. -EINVAL with "FILE:LINE:COLUMN: …". */
@@ -201,6 +209,12 @@ enum decision policy_scripts(const struct policy *policy);
 
 /* By its name or an alias; NULL: it is not known. */
 const struct policy_language *policy_find_language(const struct policy *policy, const char *name);
+
+/* Whether what is on no list of the call or the session is denied, programs at exec included. */
+static inline bool policy_has_mandate(const struct policy *policy)
+{
+    return policy->call_mandate || policy->session_mandate;
+}
 
 /* The canonical effective policy as JSON: what mandate_hash is the SHA-256 of. */
 void policy_write_canonical(const struct policy *policy, struct json *out);

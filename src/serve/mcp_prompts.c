@@ -13,7 +13,7 @@ struct prompt {
 static const char *const decisions[] = {
     [DECISION_DENY] = "denied", [DECISION_CONFIRM] = "asked about", [DECISION_ALLOW] = "allowed"};
 
-static void append_policy(const struct mcp_place *place, struct buf *out)
+static void append_policy(const struct past_place *place, struct buf *out)
 {
     const struct policy *p = place->setting.decider.policy;
     char text[UNITS_TEXT];
@@ -40,7 +40,7 @@ static void append_policy(const struct mcp_place *place, struct buf *out)
 
 void mcp_instructions(struct mcp *m, struct buf *out)
 {
-    struct mcp_place place;
+    struct past_place place;
     struct err e = {0};
     buf_append_text(
         out,
@@ -56,7 +56,7 @@ void mcp_instructions(struct mcp *m, struct buf *out)
         return;
     }
     append_policy(&place, out);
-    mcp_place_close(&place);
+    past_place_close(&place);
 }
 
 /* --- the prompts ---------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ bool mcp_prompt_has(const char *name, const char *argument)
     return false;
 }
 
-void mcp_prompts_list(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_prompts_list(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct json j;
     mcp_result_begin(&j, reply, call, true);
@@ -147,7 +147,7 @@ void mcp_prompts_list(struct mcp_call *call, struct mcp_reply *reply)
     mcp_result_end(&j, reply);
 }
 
-void mcp_prompts_get(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_prompts_get(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     const char *name = json_string_value(json_object_get(call->params, "name"));
     const json_t *arguments = json_object_get(call->params, "arguments");
@@ -157,13 +157,13 @@ void mcp_prompts_get(struct mcp_call *call, struct mcp_reply *reply)
     for (size_t i = 0; name && i < PROMPTS; i++)
         p = strcmp(prompts[i].name, name) == 0 ? &prompts[i] : p;
     if (!p) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "there is no prompt '%.80s'", name ? name : "");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no prompt '%.80s'", name ? name : "");
         return;
     }
     const char *argument =
         p->argument ? json_string_value(json_object_get(arguments, p->argument)) : NULL;
     if (p->argument && !argument) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "the argument '%s' is missing", p->argument);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "the argument '%s' is missing", p->argument);
         return;
     }
     buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);

@@ -119,13 +119,13 @@ static bool is_given(const struct policy *policy, const struct mcp_tool *tool)
     return false;
 }
 
-void mcp_tools_list(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_tools_list(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
-    struct mcp_place place;
+    struct past_place place;
     struct err e = {0};
     struct json j;
     if (mcp_place_open(call->m, &place, &e) < 0) {
-        mcp_reply_fail(reply, MCP_INTERNAL_ERROR, "%s", e.message);
+        jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR, "%s", e.message);
         return;
     }
     mcp_result_begin(&j, reply, call, true);
@@ -137,7 +137,7 @@ void mcp_tools_list(struct mcp_call *call, struct mcp_reply *reply)
     }
     json_array_end(&j);
     mcp_result_end(&j, reply);
-    mcp_place_close(&place);
+    past_place_close(&place);
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -251,16 +251,16 @@ static bool check_arguments(struct mcp_call *call, struct mcp_said *said)
 
 /* --- a call ----------------------------------------------------------------------------------- */
 
-bool mcp_tools_resolve(struct mcp_call *call, struct mcp_reply *reply)
+bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     const json_t *name = json_object_get(call->params, "name");
     json_t *arguments = json_object_get(call->params, "arguments");
     if (!json_is_string(name)) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "name is not a text");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "name is not a text");
         return false;
     }
     if (arguments && !json_is_object(arguments)) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "arguments are not an object");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "arguments are not an object");
         return false;
     }
     for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
@@ -269,33 +269,33 @@ bool mcp_tools_resolve(struct mcp_call *call, struct mcp_reply *reply)
     }
     call->arguments = arguments;
     if (!call->tool)
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "there is no tool '%.80s'",
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no tool '%.80s'",
                        json_string_value(name));
     return call->tool != NULL;
 }
 
 /* Everybody has run_command; the others are the policy's to give. */
-static bool is_permitted(struct mcp_call *call, struct mcp_reply *reply)
+static bool is_permitted(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
-    struct mcp_place place;
+    struct past_place place;
     struct err e = {0};
     if (strcmp(call->tool->needs, "run_command") == 0)
         return true;
     if (mcp_place_open(call->m, &place, &e) < 0) {
-        mcp_reply_fail(reply, MCP_INTERNAL_ERROR, "%s", e.message);
+        jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR, "%s", e.message);
         return false;
     }
     bool given = is_given(place.setting.decider.policy, call->tool);
     if (!given)
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS,
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS,
                        "there is no tool '%s': the policy does not give "
                        "it to this agent",
                        call->tool->name);
-    mcp_place_close(&place);
+    past_place_close(&place);
     return given;
 }
 
-void mcp_tools_call(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_tools_call(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct mcp_said said;
     if (call->m->options.instead) {
