@@ -265,7 +265,7 @@ static int collect_output(nacre_result *r, uint64_t limit)
 }
 
 /* What a model is to make of a script's end. */
-static int analyse(nacre_result *r)
+static int analyse(nacre_result *r, const struct policy *policy)
 {
     const struct captured *out = &r->captured[RUN_STDOUT], *err = &r->captured[RUN_STDERR];
     const struct script_outcome outcome = {
@@ -279,7 +279,7 @@ static int analyse(nacre_result *r)
     };
     struct buf text;
     buf_init(&text, &r->engine->allocator, 4 * (size_t)NACRE_OUTPUT_MAX);
-    int failure = script_analyse(NULL, &outcome, &text);
+    int failure = script_analyse(policy->messages.analysis, &outcome, &text);
     if (failure == 0) {
         r->analysis = arena_copy(&r->arena, text.data, text.len);
         r->analysis_len = text.len;
@@ -592,7 +592,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         r->answer =
             answer_find(&r->arena, r->captured[RUN_STDOUT].text, r->captured[RUN_STDOUT].len);
     if (collected == 0 && r->ran && r->script.language)
-        collected = analyse(r);
+        collected = analyse(r, policy);
     if (collected < 0 && failure == 0)
         failure = err_set(&r->error, collected, "out of memory for the output");
     return failure;

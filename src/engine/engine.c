@@ -110,6 +110,8 @@ static int check_options(const nacre_run_options *o, struct err *e)
         return err_set(e, -EINVAL, "a script has no session: each starts anew");
     if (o->script_args && !o->language)
         return err_set(e, -EINVAL, "arguments are for a script, which has a language");
+    if (o->job && !work_is_id(o->job))
+        return err_set(e, -EINVAL, "a job is called " WORK_PREFIX "UUID, not '%.80s'", o->job);
     if ((unsigned)o->keep > NACRE_KEEP_BOTH)
         return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
     return 0;

@@ -30,6 +30,7 @@
 #include "policy/verdict.h"
 #include "run/run.h"
 #include "session/session.h"
+#include "work/work.h"
 
 struct nacre {
     struct allocator allocator;
