@@ -81,6 +81,7 @@ void nacre_close(nacre *n)
     pool_end(&n->pool);
     reversal_tidy_now(n);
     keeper_end(&n->keeper);
+    early_clear(n);
     recording_close(n);
     policy_cache_clear(&n->policies);
     pthread_mutex_destroy(&n->files.lock);
@@ -217,6 +218,8 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
     bool runs = decide_text(r, o, &setting);
     /* Without a policy there was no decision. */
     bool recorded = setting.decider.policy && begin_recording(r, o, &setting);
+    if (!runs || !recorded || r->asks)
+        early_give_up(r);
     if (runs && recorded && r->asks) {
         r->working_dir = setting.workspace.cwd;
         runs = asking_settle(r, o, &setting);
