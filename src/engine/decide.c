@@ -102,7 +102,7 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
     if (engine_open_place(&r->judgement, cache, o, &place, &r->error) < 0)
         return false;
     r->cached = place.cached; /* which is let go with the result */
-    if (!o->language)
+    if (!o->language)         /* a script's walls have its file in them */
         early_begin(r, o, &place);
     if (engine_open_box(&r->judgement, o, &place, &r->error) < 0)
         return false;

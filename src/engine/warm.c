@@ -76,7 +76,8 @@ bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_reques
     const struct plan ahead = plan_part(&plan, 0);
     r->warm = !r->early.missed && pool_take(pool, &ahead, &r->sandbox);
     r->built = ahead.count;
-    early_remember(r, o, setting, &plan);
+    if (!request->script.path)
+        early_remember(r, o, setting, &plan);
     if (r->warm)
         *ret = plan;
     return r->warm;

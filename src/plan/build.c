@@ -630,6 +630,7 @@ static void plan_rest(struct builder *b, uint32_t flags)
     if (!request->workspace_held)
         add_place(b, &request->workspace, PLAN_OWNED | flags);
     plan_covers(b);
+    plan_script(b);
     if (!request->workspace_held)
         add_text(b, PLAN_WAIT, "text");
     if (request->limits.timeout_ms)
@@ -640,7 +641,6 @@ static void plan_rest(struct builder *b, uint32_t flags)
                           "%scd -- '%s' || exit 125; unset REPLY OLDPWD; export OLDPWD; %s", input,
                           quote(b->arena, request->cwd), request->text),
              0444);
-    plan_script(b);
 }
 
 static void plan_program(struct builder *b)
@@ -780,7 +780,7 @@ bool plan_can_be_warm(const struct plan_host *host, const struct plan_request *r
             return false;
     }
     return request->strength == PLAN_FULL && host->landlock_abi && !request->network &&
-           !request->write.count && (request->workspace_held || !in_root);
+           !request->write.count && (request->workspace_held ? !request->script.path : !in_root);
 }
 
 struct plan plan_part(const struct plan *plan, size_t from)
