@@ -235,6 +235,14 @@ typedef struct nacre_run_options {
     int (*on_pending)(void *user, const char *id);
     /* Whose word on_confirm's answer is. */
     nacre_confirm_by confirm_by;
+    /*
+     * The language of a script (docs/scripts.md): "python", "js", "c" … The text is then the
+     * script's bytes, which need not be text, and what runs is its interpreter. NULL: the text is
+     * a command. A language that is not known or not installed is a result, not an error here.
+     */
+    const char *language;
+    /* What the script is given as its arguments; ends with NULL. NULL: nothing. */
+    const char *const *script_args;
     /* NULL: none. */
     const nacre_mandate *mandate;
 } nacre_run_options;
@@ -243,7 +251,7 @@ typedef struct nacre_run_options {
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, \
-            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL                    \
+            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL, NULL, NULL        \
     }
 
 /*

@@ -14,9 +14,9 @@
  * tests name:
  *
  *   A1  An answer counts for the call that it is bound to, by a hash of its canonical text, policy,
- *       workspace, directory, agent, session and standard input; and for no other.
- *   A2  `once` is for one run: whoever renames the answer has it.
- *   A3  What is not whole, not the owner's alone, or does not hash to what it says is no answer.
+ *       workspace, directory, agent, session and standard input, and of a script by its language
+ * and all of its bytes; and for no other. A2  `once` is for one run: whoever renames the answer has
+ * it. A3  What is not whole, not the owner's alone, or does not hash to what it says is no answer.
  *   A4  Where the policy names a key, an answer counts only if that key signed all that it says.
  *   A5  Too late is no.
  */
@@ -60,6 +60,9 @@ struct question {
     size_t text_len;
     const char *canonical; /* what runs */
     size_t canonical_len;
+    const char *language; /* of a script, which the text runs */
+    const char *script;   /* its bytes: any */
+    size_t script_len;
     const char *workspace, *directory, *agent, *profile, *session;
     const char *config;       /* a file that stood for the user's configuration */
     const char *input;        /* standard input: "none", "unknown", or the SHA-256 of it */

@@ -40,6 +40,11 @@ void question_bind(struct question *q)
     add_text(&hash, q->agent);
     add_text(&hash, q->session);
     add_text(&hash, q->input);
+    if (q->language) {
+        add_text(&hash, "script");
+        add_text(&hash, q->language);
+        add_bytes(&hash, q->script, q->script_len);
+    }
     sha256_end(&hash, digest);
     sha256_hex(digest, q->binding);
 }
@@ -80,7 +85,7 @@ int question_write(const struct question *q, struct buf *out, struct err *e)
     struct json j;
     int failed = 0;
     if (q->text_len > QUESTION_TEXT_MAX || q->canonical_len > QUESTION_TEXT_MAX ||
-        q->verdict_len > QUESTION_VERDICT_MAX)
+        q->script_len > QUESTION_TEXT_MAX || q->verdict_len > QUESTION_VERDICT_MAX)
         return err_set(e, -E2BIG, "the text is too long for a question (more than %d kB)",
                        QUESTION_TEXT_MAX >> 10);
     json_init_buf(&j, out);
@@ -99,6 +104,8 @@ int question_write(const struct question *q, struct buf *out, struct err *e)
     /* question_read_head reads up to here. */
     field_bytes(&j, "text", q->text, q->text_len, &failed);
     field_bytes(&j, "canonical", q->canonical, q->canonical_len, &failed);
+    field_text(&j, "language", q->language);
+    field_bytes(&j, "script", q->script, q->script_len, &failed);
     field_path(&j, "workspace", q->workspace, &failed);
     field_path(&j, "directory", q->directory, &failed);
     field_path(&j, "config", q->config, &failed);
@@ -149,6 +156,11 @@ int question_write_public(const struct question *q, struct buf *out, struct err 
     json_bytes(&j, q->text ? q->text : "", q->text_len);
     json_key(&j, "canonical");
     json_bytes(&j, q->canonical ? q->canonical : "", q->canonical_len);
+    field_text(&j, "language", q->language);
+    if (q->script) {
+        json_key(&j, "script");
+        json_bytes(&j, q->script, q->script_len);
+    }
     field_text(&j, "workspace", q->workspace);
     field_text(&j, "working_dir", q->directory);
     field_text(&j, "agent", q->agent);

@@ -204,6 +204,9 @@ int question_read(struct arena *arena, const char *bytes, size_t len, struct que
     memcpy(binding, q.binding, sizeof(binding));
     q.text = get_bytes(&r, "text", true, QUESTION_TEXT_MAX, &q.text_len);
     q.canonical = get_bytes(&r, "canonical", true, QUESTION_TEXT_MAX, &q.canonical_len);
+    q.language = get_text(&r, "language", false, FIELD_MAX);
+    q.script = get_bytes(&r, "script", q.language != NULL, QUESTION_TEXT_MAX, &q.script_len);
+    r.bad |= q.script && !q.language;
     q.workspace = get_path(&r, "workspace", true);
     q.directory = get_path(&r, "directory", true);
     q.config = get_path(&r, "config", false);

@@ -111,6 +111,8 @@ int rule_patterns(struct arena *arena, const struct question *q, const char *con
         return err_set(e, -ENOTSUP,
                        "what comes on its standard input is a part of the question, "
                        "and no rule can say that");
+    if (q->language)
+        return err_set(e, -ENOTSUP, "it is a script, and no rule can say what stands in it");
     if (q->session)
         return err_set(e, -ENOTSUP, "it was asked in a session, whose state is a part of it");
     json_t *verdict = json_loadb(q->verdict ? q->verdict : "", q->verdict_len, 0, &ignored);

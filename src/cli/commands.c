@@ -6,10 +6,12 @@ extern const struct command command_run, command_diff, command_undo, command_red
     command_test, command_parse, command_plan, command_status, command_allowlist, command_blocklist,
     command_agents, command_policy, command_doctor, command_completion, command_replay, command_ps,
     command_logs, command_input, command_wait, command_kill, command_session, command_daemon,
-    command_pending, command_approve, command_deny, command_escalations, command_serve;
+    command_pending, command_approve, command_deny, command_escalations, command_serve,
+    command_script;
 
 const struct command *const cli_commands[] = {
     &command_run,
+    &command_script,
     &command_ps,
     &command_logs,
     &command_input,

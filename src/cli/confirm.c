@@ -24,28 +24,37 @@ struct asked {
     struct setting setting;
     const char *text;
     size_t len;
+    struct script script; /* its language is NULL where it is a command */
     bool good;
 };
 
 static void open_question(struct asked *q, const struct place_options *place,
                           const struct policy_options *policy,
-                          const struct policy_call_options *call, const char *session,
-                          const char *text, size_t len)
+                          const struct policy_call_options *call, const struct confirm_text *what)
 {
+    const char *session = what->session;
     struct session_state state;
     struct place_options there = *place;
     struct err e;
     arena_init(&q->arena, &allocator_libc, JUDGEMENT_MAX);
-    q->text = text;
-    q->len = len;
+    q->text = what->bytes;
+    q->len = what->len;
+    q->script = (struct script){0};
     q->good = decide_open(&q->arena, place, policy, call, &q->setting, &e) == 0;
+    if (q->good && what->language) {
+        const nacre_run_options o = {.language = what->language, .script_args = what->args};
+        q->good = script_open(&q->arena, q->setting.decider.policy, q->setting.box.toolchains.path,
+                              &o, what->bytes, what->len, &q->script, &e) == 0;
+        q->text = q->script.text;
+        q->len = q->script.text_len;
+    }
     if (!q->good || !session)
         return;
     int r = q->setting.state_dir ? session_peek(&q->arena, q->setting.state_dir,
                                                 q->setting.workspace.root, session, &state, &e)
                                  : -ENOTDIR;
     q->good = (r == 0 || r == -ENOENT) &&
-              remember_text(&q->arena, &state, text, len, &q->text, &q->len) == 0;
+              remember_text(&q->arena, &state, what->bytes, what->len, &q->text, &q->len) == 0;
     there.cwd = q->good && !place->cwd ? state.cwd : NULL;
     /* Where it is gone, the run starts at the top, as does the question. */
     if (there.cwd)
@@ -57,10 +66,13 @@ static void append_verdict(struct asked *q, struct buf *out)
     struct verdict verdict;
     const struct shell_tree *tree;
     struct err e;
-    if (q->good &&
-        engine_decide(&q->setting.decider, &q->arena, q->text, q->len, NULL, &verdict, &tree, &e) ==
-            0 &&
-        tree)
+    if (!q->good)
+        return;
+    int r = q->script.language ? script_decide(&q->setting.decider, &q->arena, &q->script, NULL,
+                                               &verdict, &tree, &e)
+                               : engine_decide(&q->setting.decider, &q->arena, q->text, q->len,
+                                               NULL, &verdict, &tree, &e);
+    if (r == 0 && tree)
         verdict_show(&verdict, q->text, q->len, isatty(STDERR_FILENO) && cli_colour(),
                      !cli_terminal_is_utf8(), out);
 }
@@ -72,28 +84,33 @@ static void print_error(struct buf *out)
 }
 
 void confirm_show(const struct place_options *place, const struct policy_options *policy,
-                  const struct policy_call_options *call, const char *session, const char *text,
-                  size_t len)
+                  const struct policy_call_options *call, const struct confirm_text *what)
 {
     struct buf out;
     struct asked q;
     buf_init(&out, &allocator_libc, QUESTION_MAX);
-    open_question(&q, place, policy, call, session, text, len);
+    open_question(&q, place, policy, call, what);
     append_verdict(&q, &out);
     if (!out.len) /* it cannot be read, and the place says why */
-        text_show_refusal(text, len);
+        text_show_refusal(what->bytes, what->len);
     arena_release(&q.arena);
     print_error(&out);
 }
 
 int confirm_ask(const struct place_options *place, const struct policy_options *policy,
-                const struct policy_call_options *call, const char *session, const char *text,
-                size_t len)
+                const struct policy_call_options *call, const struct confirm_text *what)
 {
     struct buf out;
     struct asked q;
     buf_init(&out, &allocator_libc, QUESTION_MAX);
-    open_question(&q, place, policy, call, session, text, len);
+    open_question(&q, place, policy, call, what);
+    /* Of a script all of it is shown, and then the command that runs it. */
+    if (q.good && q.script.file.path) {
+        buf_append_format(&out, "script, %s:\n", q.script.language);
+        question_show_oddities(what->bytes, what->len, &out);
+        question_show_text(what->bytes, what->len, !cli_terminal_is_utf8(), &out);
+        buf_append_text(&out, "is run by:\n");
+    }
     question_show_oddities(q.text, q.len, &out);
     question_show_text(q.text, q.len, !cli_terminal_is_utf8(), &out);
     size_t before = out.len;

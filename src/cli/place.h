@@ -31,12 +31,12 @@ struct place_options {
 nacre_run_options place_run_options(const struct place_options *place);
 
 /*
- * Opens the library, plans `text` and hands the plan to `use`, which prints to standard
- * output. Returns an exit status; complains in the name of `command`.
+ * Opens the library, plans `text`, of a script its `len` bytes, and hands the plan to `use`, which
+ * prints to standard output. Returns an exit status; complains in the name of `command`.
  */
 typedef void place_user(const struct nacre *n, const struct setting *setting,
                         const struct plan *plan, const void *user);
-int place_with_plan(const nacre_run_options *options, const char *text, const char *command,
-                    place_user *use, const void *user);
+int place_with_plan(const nacre_run_options *options, const char *text, size_t len,
+                    const char *command, place_user *use, const void *user);
 
 #endif

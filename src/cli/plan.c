@@ -1,6 +1,7 @@
 /* nacre plan: the sandbox of a text as data; nothing runs. */
 #include "cli/cli.h"
 #include "cli/decide.h"
+#include "cli/script.h"
 #include "cli/text.h"
 
 enum { TABLE_MAX = 32 << 20, READING_MAX = 64 << 20 };
@@ -9,6 +10,7 @@ struct plan_options {
     struct place_options place;
     struct policy_options policy;
     struct policy_call_options call;
+    const char *language;
     bool json;
 };
 
@@ -16,6 +18,7 @@ static const struct option plan_options[] = {
     PLACE_OPTIONS(struct plan_options),
     POLICY_OPTIONS(struct plan_options),
     POLICY_CALL_OPTIONS(struct plan_options),
+    SCRIPT_LANGUAGE_OPTION(struct plan_options, language),
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print the steps as one JSON array",
@@ -79,14 +82,21 @@ static int plan_run(const void *options, const struct options_parsed *words)
     nacre_run_options run_options = place_run_options(&wanted->place);
     struct arena arena;
     arena_init(&arena, &allocator_libc, READING_MAX);
-    if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
+    struct run_subject subject = {.command = "plan"};
+    if ((wanted->language ? script_from_words(words, wanted->language, &text, &subject, &e)
+                          : text_from_words(words, &text, &from_stdin, &e)) < 0 ||
         decide_run_options(&arena, &wanted->policy, &wanted->call, &run_options, &e) < 0) {
         cli_complain("plan: %s", e.message);
+    } else if (wanted->language) {
+        run_options.language = subject.language;
+        run_options.script_args = subject.args;
+        status =
+            place_with_plan(&run_options, subject.bytes, subject.len, "plan", print_plan, wanted);
     } else if (engine_read(&arena, text.data, text.len, &reading, &e) < 0) {
         cli_complain("plan: %s", e.message);
         text_show_refusal(text.data, text.len);
     } else {
-        status = place_with_plan(&run_options, reading.canonical, "plan", print_plan, wanted);
+        status = place_with_plan(&run_options, reading.canonical, 0, "plan", print_plan, wanted);
     }
     arena_release(&arena);
     buf_release(&text);
@@ -96,7 +106,7 @@ static int plan_run(const void *options, const struct options_parsed *words)
 const struct command command_plan = {
     .name = "plan",
     .summary = "print the sandbox of a text as data; runs nothing",
-    .synopsis = "'TEXT' | -- ARGV... | -",
+    .synopsis = "'TEXT' | -- ARGV... | - | --lang LANGUAGE FILE",
     .description = "Prints every namespace, mount, limit, variable and descriptor with which "
                    "`nacre run` would run TEXT, in the order in which they are set up.",
     .options = plan_options,

@@ -217,6 +217,15 @@ void question_show(const struct question *q, bool colour, bool ascii_only, struc
     field("policy", q->mandate_hash, ascii_only, out);
     field("asked by", q->user, ascii_only, out);
     verdict_read_show(q->verdict, q->verdict_len, bold, plain, ascii_only, out);
+    if (q->language) {
+        size_t lines = count_lines(q->script, q->script_len);
+        buf_append_format(out, "%s%-10s%s ", bold, "script", plain);
+        append_text(q->language, ascii_only, out);
+        buf_append_format(out, ", %zu line%s, %zu bytes\n", lines, lines == 1 ? "" : "s",
+                          q->script_len);
+        question_show_oddities(q->script, q->script_len, out);
+        question_show_text(q->script, q->script_len, ascii_only, out);
+    }
     buf_append_format(out, "%s%-10s%s %zu line%s, %zu bytes\n", bold, "text", plain,
                       count_lines(q->text, q->text_len),
                       count_lines(q->text, q->text_len) == 1 ? "" : "s", q->text_len);

@@ -8,8 +8,8 @@
 #include "cli/background.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
-#include "cli/decide.h"
 #include "cli/phases_show.h"
+#include "cli/run.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/tty.h"
@@ -17,57 +17,8 @@
 
 enum { OPTIONS_MAX = 1 << 20 };
 
-struct run_command_options {
-    struct place_options place;
-    struct policy_options policy;
-    struct policy_call_options call;
-    uint64_t timeout_ms;
-    const char *keep, *session;
-    bool json, stage, deterministic, trace, background, tty, wait;
-    uint64_t input_timeout_ms;
-    const char *format, *trace_file;
-};
-
 static const struct option run_command_options[] = {
-    PLACE_OPTIONS(struct run_command_options),
-    {.name = "timeout",
-     .letter = 't',
-     .kind = OPTION_DURATION,
-     .value_name = "TIME",
-     .help = "kill everything after this time: 30s, 5m, 500ms (default 120s, at most 600s)",
-     .offset = offsetof(struct run_command_options, timeout_ms)},
-    POLICY_OPTIONS(struct run_command_options),
-    POLICY_CALL_OPTIONS(struct run_command_options),
-    {.name = "keep",
-     .kind = OPTION_CHOICE,
-     .choices = "head|tail|both",
-     .help = "which part of an output past its limit is kept (default both)",
-     .offset = offsetof(struct run_command_options, keep)},
-    {.name = "stage",
-     .kind = OPTION_FLAG,
-     .help = "hold what the command changes until `nacre commit`",
-     .offset = offsetof(struct run_command_options, stage)},
-    {.name = "wait",
-     .kind = OPTION_FLAG,
-     .help = "where a person must say yes and nobody is at this terminal: wait until `nacre "
-             "approve` or `nacre deny` answers from elsewhere",
-     .offset = offsetof(struct run_command_options, wait)},
-    {.name = "background",
-     .letter = 'b',
-     .kind = OPTION_FLAG,
-     .help = "return at once with the run's id; `ps`, `logs`, `input`, `wait` and `kill` go on "
-             "from there",
-     .offset = offsetof(struct run_command_options, background)},
-    {.name = "tty",
-     .kind = OPTION_FLAG,
-     .help = "give the command a terminal of its own, as large as yours, and yours to its keys",
-     .offset = offsetof(struct run_command_options, tty)},
-    {.name = "input-timeout",
-     .kind = OPTION_DURATION,
-     .value_name = "TIME",
-     .help = "end it when it only waits for standard input, on which nothing came so long "
-             "(default: not at all)",
-     .offset = offsetof(struct run_command_options, input_timeout_ms)},
+    RUN_OPTIONS(struct run_command_options),
     {.name = "session",
      .letter = 's',
      .kind = OPTION_TEXT,
@@ -75,28 +26,6 @@ static const struct option run_command_options[] = {
      .help = "go on with the directory, variables, functions and settings that the last run of "
              "this session left",
      .offset = offsetof(struct run_command_options, session)},
-    {.name = "deterministic",
-     .kind = OPTION_FLAG,
-     .help = "fix what differs from run to run: time zone, seeds, addresses (see `replay`)",
-     .offset = offsetof(struct run_command_options, deterministic)},
-    {.name = "trace",
-     .kind = OPTION_FLAG,
-     .help = "show how long each phase of the run took",
-     .offset = offsetof(struct run_command_options, trace)},
-    {.name = "trace-file",
-     .kind = OPTION_TEXT,
-     .value_name = "FILE",
-     .help = "the same, to a file in Chrome's trace format",
-     .offset = offsetof(struct run_command_options, trace_file)},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "print the whole result as one line of JSON",
-     .offset = offsetof(struct run_command_options, json)},
-    {.name = "format",
-     .kind = OPTION_CHOICE,
-     .choices = "text|json",
-     .help = "text passes the output through as it comes (the default)",
-     .offset = offsetof(struct run_command_options, format)},
     {0},
 };
 
@@ -155,8 +84,7 @@ struct live {
     struct show shows[2];
     const struct run_command_options *wanted;
     struct background *background; /* NULL: it is none */
-    const char *text;
-    size_t len;
+    const struct run_subject *subject;
     bool asked;
 };
 
@@ -189,14 +117,24 @@ static int tell_pending(void *user, const char *id)
     return 0;
 }
 
+static struct confirm_text text_to_confirm(const struct run_command_options *wanted,
+                                           const struct run_subject *subject)
+{
+    return (struct confirm_text){.bytes = subject->bytes,
+                                 .len = subject->len,
+                                 .session = wanted->session,
+                                 .language = subject->language,
+                                 .args = subject->args};
+}
+
 static int ask_person(void *user, const char *verdict_json, size_t len)
 {
     struct live *live = user;
     (void)verdict_json;
     (void)len;
     live->asked = true;
-    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call,
-                       live->wanted->session, live->text, live->len);
+    const struct confirm_text text = text_to_confirm(live->wanted, live->subject);
+    return confirm_ask(&live->wanted->place, &live->wanted->policy, &live->wanted->call, &text);
 }
 
 /* What the live view could not have: the tail, and the mark of what lies between. */
@@ -258,14 +196,15 @@ static int exit_status(const nacre_result *r)
 
 /* Why it does not run, with the place in the text; or why nothing came of it. */
 static void show_refusal(const struct run_command_options *wanted, const nacre_result *r,
-                         const char *text, size_t len)
+                         const struct run_subject *subject)
 {
     nacre_status status = nacre_result_status(r);
     bool asks = status == NACRE_STATUS_NEEDS_CONFIRMATION;
+    const struct confirm_text text = text_to_confirm(wanted, subject);
     cli_complain("%s%s", status == NACRE_STATUS_DENIED && !nacre_result_ran(r) ? "refused: " : "",
                  nacre_result_error(r));
     if ((status == NACRE_STATUS_DENIED || asks) && !nacre_result_ran(r))
-        confirm_show(&wanted->place, &wanted->policy, &wanted->call, wanted->session, text, len);
+        confirm_show(&wanted->place, &wanted->policy, &wanted->call, &text);
 }
 
 /* A daemon has the walls ready, if there is one; else nothing has happened. */
@@ -292,12 +231,14 @@ static bool run_by_daemon(nacre *n, const char *text, size_t len, const nacre_ru
     return r != -ENOENT && *ret;
 }
 
-static int run_text(nacre *n, const char *text, size_t len, const nacre_run_options *options,
+static int run_text(nacre *n, const struct run_subject *subject, const nacre_run_options *options,
                     const struct run_command_options *wanted, struct background *background,
                     bool json)
 {
     nacre_run_options with_calls = *options, *o = &with_calls;
-    struct live live = {.wanted = wanted, .background = background, .text = text, .len = len};
+    const char *text = subject->bytes;
+    size_t len = subject->len;
+    struct live live = {.wanted = wanted, .background = background, .subject = subject};
     struct show *shows = live.shows;
     show_init(&shows[0], STDOUT_FILENO, signal_event);
     show_init(&shows[1], STDERR_FILENO, signal_event);
@@ -317,7 +258,7 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
     nacre_result *r = NULL;
     nacre_error error;
     if (!run_by_daemon(n, text, len, o, &r) && nacre_run(n, text, len, o, &r, &error) < 0) {
-        cli_complain("run: %s", error.message);
+        cli_complain("%s: %s", subject->command, error.message);
         return EXIT_BROKEN;
     }
     tty_end();
@@ -330,7 +271,7 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
     if (nacre_result_error(r)[0] && live.asked)
         cli_complain("not confirmed, and not run");
     else if (nacre_result_error(r)[0] && !json)
-        show_refusal(wanted, r, text, len);
+        show_refusal(wanted, r, subject);
     else if (nacre_result_error(r)[0])
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
@@ -343,10 +284,22 @@ static int run_text(nacre *n, const char *text, size_t len, const nacre_run_opti
     return status;
 }
 
-static int run_run(const void *options, const struct options_parsed *words)
+static bool wants_json(const struct run_command_options *wanted)
 {
-    const struct run_command_options *wanted = options;
-    bool json = wanted->json || (wanted->format && strcmp(wanted->format, "json") == 0);
+    return wanted->json || (wanted->format && strcmp(wanted->format, "json") == 0);
+}
+
+int run_nothing(const struct run_command_options *wanted, const char *command, const char *message)
+{
+    cli_complain("%s: %s", command, message);
+    if (wants_json(wanted))
+        cli_print_json_error(EXIT_BROKEN, message);
+    return EXIT_BROKEN;
+}
+
+int run_subject(const struct run_command_options *wanted, const struct run_subject *subject)
+{
+    bool json = wants_json(wanted);
     nacre_run_options o = place_run_options(&wanted->place);
     o.timeout_ms = wanted->timeout_ms;
     o.keep = keep_named(wanted->keep);
@@ -354,36 +307,27 @@ static int run_run(const void *options, const struct options_parsed *words)
     o.trace = wanted->trace;
     o.deterministic = wanted->deterministic;
     o.session = wanted->session;
+    o.language = subject->language;
+    o.script_args = subject->args;
     o.input_timeout_ms = wanted->input_timeout_ms;
-    /* Asked before the command runs: what it prints would be lost. */
-    int closed = cli_finish(0, EXIT_BROKEN);
-    if (closed)
-        return closed;
-
     struct err e;
-    struct buf text;
     struct arena arena;
     struct background background;
-    bool from_stdin;
-    buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
     arena_init(&arena, &allocator_libc, OPTIONS_MAX);
     int status = EXIT_BROKEN;
     int failure;
-    if (text_from_words(words, &text, &from_stdin, &e) < 0 ||
-        decide_run_options(&arena, &wanted->policy, &wanted->call, &o, &e) < 0) {
-        cli_complain("run: %s", e.message);
-        if (json)
-            cli_print_json_error(status, e.message);
+    if (decide_run_options(&arena, &wanted->policy, &wanted->call, &o, &e) < 0) {
+        status = run_nothing(wanted, subject->command, e.message);
     } else if (wanted->background && !background_fork(&background, json, &status)) {
         /* It is under way, or the child has said why not. */
     } else if ((failure = watch_signals()) < 0) {
-        cli_complain("run: cannot watch signals: %s", strerror(-failure));
+        cli_complain("%s: cannot watch signals: %s", subject->command, strerror(-failure));
     } else {
         o.cancel_fd = signal_event;
         bool ready = true;
         if (wanted->background)
             ready = background_prepare(&background, signal_event, &o);
-        else if (!from_stdin && !cli_stdin_is_closed() &&
+        else if (!subject->from_stdin && !cli_stdin_is_closed() &&
                  (!isatty(STDIN_FILENO) || (wanted->tty && !json)))
             o.stdin_fd = STDIN_FILENO;
         o.terminal = wanted->tty;
@@ -391,16 +335,38 @@ static int run_run(const void *options, const struct options_parsed *words)
             o.terminal_size_fd = tty_watch_size();
         nacre *n = ready ? cli_open() : NULL;
         if (n)
-            status = run_text(n, text.data, text.len, &o, wanted,
-                              wanted->background ? &background : NULL, json);
+            status =
+                run_text(n, subject, &o, wanted, wanted->background ? &background : NULL, json);
         nacre_close(n);
         if (wanted->background)
             background_end(&background);
     }
-    buf_release(&text);
     arena_release(&arena);
     if (signal_seen)
         die_of_signal();
+    return status;
+}
+
+static int run_run(const void *options, const struct options_parsed *words)
+{
+    const struct run_command_options *wanted = options;
+    struct run_subject subject = {.command = "run"};
+    struct buf text;
+    struct err e;
+    /* Asked before the command runs: what it prints would be lost. */
+    int closed = cli_finish(0, EXIT_BROKEN);
+    if (closed)
+        return closed;
+    buf_init(&text, &allocator_libc, TEXT_BUF_MAX);
+    int status;
+    if (text_from_words(words, &text, &subject.from_stdin, &e) < 0) {
+        status = run_nothing(wanted, subject.command, e.message);
+    } else {
+        subject.bytes = text.data;
+        subject.len = text.len;
+        status = run_subject(wanted, &subject);
+    }
+    buf_release(&text);
     return status;
 }
 

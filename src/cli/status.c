@@ -251,7 +251,7 @@ static int status_run(const void *options, const struct options_parsed *words)
     if (decide_run_options(&arena, &wanted->policy, NULL, &run_options, &e) < 0)
         cli_complain("status: %s", e.message);
     else
-        status = place_with_plan(&run_options, "", "status", print_status, wanted);
+        status = place_with_plan(&run_options, "", 0, "status", print_status, wanted);
     arena_release(&arena);
     return status;
 }

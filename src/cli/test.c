@@ -5,6 +5,7 @@
 #include "cli/batch.h"
 #include "cli/cli.h"
 #include "cli/decide.h"
+#include "cli/script.h"
 #include "cli/text.h"
 #include "cli/verdict_show.h"
 
@@ -14,6 +15,7 @@ struct test_options {
     struct place_options place;
     struct policy_options policy;
     struct policy_call_options call;
+    const char *language;
     bool json;
     bool batch;
 };
@@ -22,6 +24,7 @@ static const struct option test_options[] = {
     PLACE_OPTIONS(struct test_options),
     POLICY_OPTIONS(struct test_options),
     POLICY_CALL_OPTIONS(struct test_options),
+    SCRIPT_LANGUAGE_OPTION(struct test_options, language),
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print decision, reasons, acts and mandate_hash as one line of JSON",
@@ -45,14 +48,17 @@ static void print_json(const struct verdict *verdict)
 }
 
 /* One text; its decision. */
-static enum decision answer(const struct decider *d, const char *text, size_t len, bool json)
+static enum decision answer(const struct decider *d, const struct script *script, const char *text,
+                            size_t len, bool json)
 {
     struct arena arena;
     struct verdict verdict = {0};
     const struct shell_tree *tree;
     struct err e;
     arena_init(&arena, &allocator_libc, JUDGEMENT_MAX);
-    if (engine_decide(d, &arena, text, len, NULL, &verdict, &tree, &e) < 0) {
+    int r = script ? script_decide(d, &arena, script, NULL, &verdict, &tree, &e)
+                   : engine_decide(d, &arena, text, len, NULL, &verdict, &tree, &e);
+    if (r < 0) {
         cli_complain("test: %s", e.message);
         verdict = (struct verdict){.rule = "error", .mandate_hash = d->policy->hash};
     }
@@ -73,7 +79,7 @@ static void answer_line(void *user, const char *text, size_t len, const char *fa
 {
     const struct decider *d = user;
     if (!failure) {
-        answer(d, text, len, true);
+        answer(d, NULL, text, len, true);
         return;
     }
     struct verdict_reason reason = {.rule = "parse", .reason = failure};
@@ -104,9 +110,34 @@ static int test_texts(const struct decider *d, const struct test_options *wanted
     if (text_from_words(words, &text, &from_stdin, &e) < 0)
         cli_complain("test: %s", e.message);
     else
-        status =
-            cli_finish(exit_codes[answer(d, text.data, text.len, wanted->json)], EXIT_WRONG_CALL);
+        status = cli_finish(exit_codes[answer(d, NULL, text.data, text.len, wanted->json)],
+                            EXIT_WRONG_CALL);
     buf_release(&text);
+    return status;
+}
+
+static int test_script(struct arena *arena, const struct setting *s,
+                       const struct test_options *wanted, const struct options_parsed *words)
+{
+    struct run_subject subject = {.command = "test"};
+    struct script script;
+    struct buf bytes;
+    struct err e;
+    buf_init(&bytes, &allocator_libc, TEXT_BUF_MAX);
+    int status = EXIT_WRONG_CALL;
+    int r = script_from_words(words, wanted->language, &bytes, &subject, &e);
+    if (r == 0) {
+        const nacre_run_options o = {.language = subject.language, .script_args = subject.args};
+        r = script_open(arena, s->decider.policy, s->box.toolchains.path, &o, subject.bytes,
+                        subject.len, &script, &e);
+    }
+    if (r < 0)
+        cli_complain("test: %s", e.message);
+    else
+        status = cli_finish(
+            exit_codes[answer(&s->decider, &script, script.text, script.text_len, wanted->json)],
+            EXIT_WRONG_CALL);
+    buf_release(&bytes);
     return status;
 }
 
@@ -120,6 +151,8 @@ static int test_run(const void *options, const struct options_parsed *words)
     int status = EXIT_WRONG_CALL;
     if (decide_open(&arena, &wanted->place, &wanted->policy, &wanted->call, &s, &e) < 0)
         cli_complain("test: %s", e.message);
+    else if (wanted->language)
+        status = test_script(&arena, &s, wanted, words);
     else
         status = test_texts(&s.decider, wanted, words);
     arena_release(&arena);
@@ -129,7 +162,7 @@ static int test_run(const void *options, const struct options_parsed *words)
 const struct command command_test = {
     .name = "test",
     .summary = "the verdict on a text, with its reasons; runs nothing",
-    .synopsis = "'TEXT' | -- ARGV... | - | --batch",
+    .synopsis = "'TEXT' | -- ARGV... | - | --batch | --lang LANGUAGE FILE",
     .description =
         "Judges TEXT by the policy that `nacre run` would use and prints the verdict: ALLOW, "
         "CONFIRM or DENY with the rule that decided, then every reason with its place in the "

@@ -97,6 +97,8 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
     if (r < 0)
         return r;
     request.text = text;
+    if (s->script)
+        request.script = s->script->file;
     if (o->session) {
         request.session_fd = WIRE_SESSION_FD;
         request.text = session_wrap(arena, text, WIRE_SESSION_FD);
@@ -106,6 +108,7 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
         request.words = (struct plan_texts){result->reading.argv, result->reading.argc};
     request.umask = o->umask >= 0 ? (unsigned)o->umask & 0777 : engine_umask();
     request.deterministic = o->deterministic;
+    request.combined = strcmp(s->decider.policy->output.mode, "combined") == 0;
     request.scratch = scratch;
     request.limits.timeout_ms = timeout_of(o);
     const struct plan_host *host;
@@ -261,11 +264,36 @@ static int collect_output(nacre_result *r, uint64_t limit)
     return 0;
 }
 
+/* What a model is to make of a script's end. */
+static int analyse(nacre_result *r)
+{
+    const struct captured *out = &r->captured[RUN_STDOUT], *err = &r->captured[RUN_STDERR];
+    const struct script_outcome outcome = {
+        .command = r->text,
+        .command_len = r->text_len,
+        .exit_code = r->exit_code,
+        .output = out->text,
+        .output_len = out->len,
+        .errors = err->text,
+        .errors_len = err->len,
+    };
+    struct buf text;
+    buf_init(&text, &r->engine->allocator, 4 * (size_t)NACRE_OUTPUT_MAX);
+    int failure = script_analyse(NULL, &outcome, &text);
+    if (failure == 0) {
+        r->analysis = arena_copy(&r->arena, text.data, text.len);
+        r->analysis_len = text.len;
+        failure = r->analysis ? 0 : -ENOMEM;
+    }
+    buf_release(&text);
+    return failure;
+}
+
 /* Of a run that failed: which walls explain what it said. */
-static void tell_denials(nacre_result *r, const struct plan *plan)
+static void tell_denials(nacre_result *r, const struct plan *plan, bool combined)
 {
     const char *texts[DENIALS_MAX];
-    const struct captured *errors = &r->captured[RUN_STDERR];
+    const struct captured *errors = &r->captured[combined ? RUN_STDOUT : RUN_STDERR];
     size_t count = denials_find(&r->arena, plan, errors->text, errors->len, texts);
     for (size_t i = 0; i < count; i++)
         result_warn(r, "%s", texts[i]);
@@ -442,8 +470,19 @@ static int run_weaker(nacre_result *r, const nacre_run_options *o, const struct 
     int failure = scratch_make(&r->arena, uid, gid, &scratch, &r->error);
     if (failure < 0)
         return failure;
-    failure = plan_with(n, &r->arena, r->reading.canonical, o, &weaker, PLAN_LANDLOCK_ONLY, scratch,
-                        r, &plan, guard, notes, &r->error);
+    /* There is no place for a script that is not the host's own: it lies with the rest. */
+    struct script script = r->script;
+    const struct policy *policy = setting->decider.policy;
+    if (setting->script && script.file.path) {
+        failure = script_move(&r->arena, policy, setting->box.toolchains.path, o, scratch, &script,
+                              &r->error);
+        if (failure == 0)
+            failure = engine_read(&r->arena, script.text, script.text_len, &r->reading, &r->error);
+        weaker.script = &script;
+    }
+    if (failure == 0)
+        failure = plan_with(n, &r->arena, r->reading.canonical, o, &weaker, PLAN_LANDLOCK_ONLY,
+                            scratch, r, &plan, guard, notes, &r->error);
     if (failure == 0) {
         r->strength = "landlock";
         tell_losses(r, n->host.landlock_abi); /* known since the plan was made */
@@ -548,7 +587,12 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     r->usage = run.outcome.usage;
     int collected = collect_output(r, limit);
     if (collected == 0 && r->ran && r->exit_code != 0)
-        tell_denials(r, &plan);
+        tell_denials(r, &plan, strcmp(policy->output.mode, "combined") == 0);
+    if (collected == 0 && r->ran && policy->output.submit)
+        r->answer =
+            answer_find(&r->arena, r->captured[RUN_STDOUT].text, r->captured[RUN_STDOUT].len);
+    if (collected == 0 && r->ran && r->script.language)
+        collected = analyse(r);
     if (collected < 0 && failure == 0)
         failure = err_set(&r->error, collected, "out of memory for the output");
     return failure;

@@ -58,6 +58,40 @@ static void limit_by(nacre_result *r, const struct policy *policy, nacre_run_opt
         result_warn(r, "%s", policy->warnings.items[i].text);
 }
 
+/* The text becomes the command that runs the script. */
+static bool open_script(nacre_result *r, const nacre_run_options *o, struct setting *setting)
+{
+    const char *bytes = r->text;
+    size_t len = r->text_len;
+    r->text = "";
+    r->text_len = 0;
+    int failure = script_open(&r->arena, setting->decider.policy, setting->box.toolchains.path, o,
+                              bytes, len, &r->script, &r->error);
+    if (failure == -E2BIG) {
+        r->status = NACRE_STATUS_DENIED;
+        r->exit_code = 126;
+        r->rule = "parse";
+    }
+    if (failure < 0)
+        return false;
+    r->text = r->script.text;
+    r->text_len = r->script.text_len;
+    setting->script = &r->script;
+    return true;
+}
+
+/* What would run it is not there: that is told before anybody is asked. */
+static bool is_missing(nacre_result *r)
+{
+    if (!r->script.missing)
+        return false;
+    r->status = NACRE_STATUS_FAILED;
+    r->exit_code = 127;
+    r->asks = false;
+    script_tell_missing(&r->script, &r->error);
+    return true;
+}
+
 bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
 {
     const struct decider *d = &setting->decider;
@@ -67,6 +101,8 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
     if (engine_open_setting(&r->judgement, cache, o, setting, &r->error) < 0)
         return false;
     r->cached = setting->cached;
+    if (o->language && !open_script(r, o, setting))
+        return false;
     if (r->text_len > NACRE_TEXT_MAX) {
         err_set(&r->error, -E2BIG, "the text has more than %d bytes", NACRE_TEXT_MAX);
         r->status = NACRE_STATUS_DENIED;
@@ -87,9 +123,13 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
             r->exit_code = 126;
             r->rule = "parse";
         }
-        return failure == 0;
+        return failure == 0 && !is_missing(r);
     }
-    if (engine_decide(d, &r->judgement, text, len, &r->phases, &r->verdict, &tree, &r->error) < 0)
+    int judged = setting->script ? script_decide(d, &r->judgement, setting->script, &r->phases,
+                                                 &r->verdict, &tree, &r->error)
+                                 : engine_decide(d, &r->judgement, text, len, &r->phases,
+                                                 &r->verdict, &tree, &r->error);
+    if (judged < 0)
         return false;
     r->judged = true;
     if (o->session)
@@ -100,6 +140,8 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
         return false;
     }
     r->asks = r->verdict.decision == DECISION_CONFIRM;
+    if (is_missing(r))
+        return false;
     limit_by(r, d->policy, o);
     int failure = engine_read_tree(&r->arena, tree, &r->reading, &r->error);
     if (failure == -E2BIG) {

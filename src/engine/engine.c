@@ -106,9 +106,23 @@ static int check_options(const nacre_run_options *o, struct err *e)
                        "a session's name has up to %d letters, digits, dots, dashes and "
                        "underscores, not '%.80s'",
                        SESSION_NAME_MAX, o->session);
+    if (o->language && o->session)
+        return err_set(e, -EINVAL, "a script has no session: each starts anew");
+    if (o->script_args && !o->language)
+        return err_set(e, -EINVAL, "arguments are for a script, which has a language");
     if ((unsigned)o->keep > NACRE_KEEP_BOTH)
         return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
     return 0;
+}
+
+static int decide_script(struct arena *arena, const struct setting *setting,
+                         const nacre_run_options *o, const char *text, size_t len,
+                         struct verdict *ret, const struct shell_tree **ret_tree, struct err *e)
+{
+    struct script script;
+    int r = script_open(arena, setting->decider.policy, setting->box.toolchains.path, o, text, len,
+                        &script, e);
+    return r < 0 ? r : script_decide(&setting->decider, arena, &script, NULL, ret, ret_tree, e);
 }
 
 int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *options,
@@ -128,7 +142,10 @@ int nacre_test(nacre *n, const char *text, size_t len, const nacre_run_options *
     if (failure == 0)
         failure = engine_open_setting(&arena, NULL, options, &setting, &e);
     if (failure == 0)
-        failure = engine_decide(&setting.decider, &arena, text, len, NULL, &verdict, &tree, &e);
+        failure =
+            options->language
+                ? decide_script(&arena, &setting, options, text, len, &verdict, &tree, &e)
+                : engine_decide(&setting.decider, &arena, text, len, NULL, &verdict, &tree, &e);
     if (failure == 0) {
         struct json j;
         json_init(&j, write, user);
@@ -248,6 +265,7 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
         return e.code;
     }
     r->traced = options->trace;
+    r->synthesis = options->language != NULL;
     /* A text that is too long is refused below; its head is enough to know it by. */
     r->text_len = len;
     r->text = arena_copy(&r->arena, text, len > NACRE_TEXT_MAX ? NACRE_TEXT_MAX : len);

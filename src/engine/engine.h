@@ -20,6 +20,7 @@
 #include "engine/policy_cache.h"
 #include "engine/pool.h"
 #include "engine/programs.h"
+#include "engine/script.h"
 #include "engine/transcript.h"
 #include "facts/facts.h"
 #include "history/entry.h"
@@ -73,6 +74,7 @@ struct setting {
     struct box box;
     struct decider decider;
     struct cached_policy *cached; /* to be let go of; NULL: the policy is in the arena */
+    const struct script *script;  /* that is to run; NULL: it is a command */
 };
 
 enum { WARNINGS_MAX = 32 };
@@ -91,6 +93,11 @@ struct nacre_result {
     size_t told_json_len;
     const char *text;
     size_t text_len;
+    bool synthesis;       /* a script was asked for, of whatever language */
+    struct script script; /* that the text runs; its language is NULL where it is a command */
+    const char *analysis; /* of a script that ran; NULL */
+    size_t analysis_len;
+    const char *answer; /* that ended the task; NULL */
     struct reading reading;
     struct cached_policy *cached; /* by which it was judged; NULL */
     struct verdict verdict;
@@ -163,8 +170,9 @@ struct nacre_result {
             int failure;
             struct err err;
         } filing;
-        bool sees_secrets; /* the caller gets the output as it is */
-        bool transcribes;  /* what is printed is redacted, for the record or for the caller */
+        struct entry_script script; /* once it was put down */
+        bool sees_secrets;          /* the caller gets the output as it is */
+        bool transcribes; /* what is printed is redacted, for the record or for the caller */
         bool intended, durable, placed;
         uint64_t intent;
         struct ledger_place place;
@@ -359,6 +367,12 @@ void remember_release(nacre_result *r);
 /* What a session left, and a text behind it. */
 int remember_text(struct arena *arena, const struct session_state *state, const char *text,
                   size_t len, const char **ret, size_t *ret_len);
+
+/*
+ * answer.c: what the first line `SUBMIT: answer` of an output says, in whatever case and with
+ * blanks around it; NULL: there is none. Whoever can print can say so.
+ */
+const char *answer_find(struct arena *arena, const char *text, size_t len);
 
 /* changes_json.c */
 void changes_write_json(const struct change_set *set, struct json *j);

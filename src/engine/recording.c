@@ -244,6 +244,39 @@ static const char *redact(nacre_result *r, const char *text, int *failure)
 
 /* --- entries --------------------------------------------------------------------------------- */
 
+/* Once for intent and result: its bytes as an object, and its arguments. */
+static int fill_script(nacre_result *r, const nacre_run_options *o, struct entry_script *ret)
+{
+    struct entry_script *script = &r->recording.script;
+    size_t count = 0;
+    int failure = 0;
+    if (r->script.language && !script->language) {
+        uint64_t before = r->recording.redactions;
+        struct entry_text text =
+            redact_by(r, output_redactor(&r->recording), r->script.bytes, r->script.len, &failure);
+        script->bytes = r->script.len;
+        script->redacted = r->recording.redactions != before;
+        r->recording.redactions = before; /* each entry has its own, and this is one of neither */
+        while (o->script_args && o->script_args[count])
+            count++;
+        const char **args = arena_alloc_array(&r->arena, count + 1, sizeof(*args));
+        for (size_t i = 0; args && i < count; i++)
+            args[i] = redact_by(r, output_redactor(&r->recording), o->script_args[i],
+                                strlen(o->script_args[i]), &failure)
+                          .bytes;
+        if (failure == 0)
+            failure = args ? object_put(r->recording.objects, text.bytes, text.len, script->object,
+                                        &r->error)
+                           : -ENOMEM;
+        script->args = args;
+        script->arg_count = count;
+        if (failure == 0)
+            script->language = r->script.language;
+    }
+    *ret = *script;
+    return failure;
+}
+
 /* What intent and result share. */
 static int fill(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
                 struct entry *entry)
@@ -269,6 +302,8 @@ static int fill(nacre_result *r, const nacre_run_options *o, const struct settin
         entry->verdict = decisions[r->verdict.decision];
         entry->rule = redact(r, r->rule, &failure);
     }
+    if (failure == 0)
+        failure = fill_script(r, o, &entry->script);
     entry->mandate_hash = policy->hash;
     entry->network = r->recording.network;
     entry->confirmed_by = r->recording.confirmed_by;

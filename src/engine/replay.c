@@ -15,6 +15,7 @@
 #include "changes/copy.h"
 #include "changes/fs_hash.h"
 #include "engine/engine.h"
+#include "history/object.h"
 
 enum { STEP_BYTES_MAX = 256 << 20 };
 
@@ -197,8 +198,14 @@ static const char *why_not(const struct entry *entry)
     const struct entry_text *text = text_of(entry);
     if (entry->network)
         return "it had the network";
-    if (text->whole_len)
+    if (text->whole_len && !entry->script.language)
         return "its text was too long to be recorded in full";
+    if (entry->script.language && !entry->script.object[0])
+        return "its script was not recorded";
+    if (entry->script.redacted)
+        return "a secret was taken out of its script";
+    if (entry->script.arg_total)
+        return "its arguments were too many to be recorded";
     if (text->len && memmem(text->bytes, text->len, "[REDACTED:", 10))
         return "a secret was taken out of its text";
     if (!entry->fs_hash_before)
@@ -225,7 +232,29 @@ static int run_step(struct replay *p, const struct entry *entry, struct replay_s
     o.workspace_only = 1;
     nacre_result *r = NULL;
     nacre_error error;
-    if (nacre_run(p->n, text_of(entry)->bytes, text_of(entry)->len, &o, &r, &error) < 0)
+    const char *bytes = text_of(entry)->bytes;
+    size_t size = text_of(entry)->len;
+    struct buf script;
+    buf_init(&script, &allocator_libc, OBJECT_BYTES_MAX);
+    if (entry->script.language) {
+        const char **args = arena_alloc_array(p->arena, entry->script.arg_count + 1, sizeof(*args));
+        const char *objects = arena_format(p->arena, "%s/objects", q->state_dir);
+        int failure = !args || !objects ? err_set(p->e, -ENOMEM, "out of memory")
+                                        : object_get(objects, entry->script.object, &script, p->e);
+        if (failure < 0) {
+            buf_release(&script);
+            return failure;
+        }
+        for (size_t i = 0; i < entry->script.arg_count; i++)
+            args[i] = entry->script.args[i];
+        o.language = entry->script.language;
+        o.script_args = entry->script.arg_count ? args : NULL;
+        bytes = script.data ? script.data : "";
+        size = script.len;
+    }
+    int ran = nacre_run(p->n, bytes, size, &o, &r, &error);
+    buf_release(&script);
+    if (ran < 0)
         return err_set(p->e, error.code, "%s", error.message);
     int failure = compare(p, entry, r, step);
     nacre_result_free(r);

@@ -110,6 +110,25 @@ static void write_args(struct json *j, const nacre_result *r)
     json_array_end(j);
 }
 
+static void write_script(struct json *j, const nacre_result *r)
+{
+    if (r->synthesis) {
+        json_key(j, "synthesis");
+        json_bool(j, true);
+    }
+    if (!r->script.language)
+        return;
+    json_key(j, "script");
+    json_object_begin(j);
+    json_key(j, "language");
+    json_text(j, r->script.language);
+    json_key(j, "bytes");
+    json_unsigned(j, r->script.len);
+    json_key(j, "sha256");
+    json_text(j, r->script.sha256);
+    json_object_end(j);
+}
+
 int nacre_result_write_json(const nacre_result *r,
                             int (*write)(void *user, const char *bytes, size_t len), void *user)
 {
@@ -134,10 +153,19 @@ int nacre_result_write_json(const nacre_result *r,
         json_key(j, "working_dir");
         json_text(j, r->working_dir);
     }
+    write_script(j, r);
     json_key(j, "exit_code");
     json_signed(j, r->exit_code);
     write_stream(j, r, RUN_STDOUT, out);
     write_stream(j, r, RUN_STDERR, err);
+    if (r->analysis) {
+        json_key(j, "analysis");
+        json_bytes(j, r->analysis, r->analysis_len);
+    }
+    if (r->answer) {
+        json_key(j, "answer");
+        json_text(j, r->answer);
+    }
     json_key(j, "duration_ms");
     json_unsigned(j, r->duration_ms);
     if (r->ran) {

@@ -149,6 +149,7 @@ struct facts {
     bool has_metacharacters; /* of the list ; & | > < $ ` \ ! */
     uint32_t metacharacter;  /* where the first of them is */
     size_t text_len;
+    size_t characters; /* of the text, without the blanks around it */
 };
 
 /* --- making them ------------------------------------------------------------------------------ */

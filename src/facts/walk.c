@@ -445,6 +445,19 @@ struct stream walk_apart(struct walk *w, const struct shell_list *list, struct s
 const char *const effect_names[] = {"reads",   "writes",    "deletes",      "runs",
                                     "network", "privilege", "irreversible", NULL};
 
+static size_t count_characters(const struct shell_text *text)
+{
+    const char *at = text->bytes, *end = at + text->len;
+    size_t count = 0;
+    while (at < end && strchr(" \t\n", *at))
+        at++;
+    while (end > at && strchr(" \t\n", end[-1]))
+        end--;
+    for (; at < end; at++)
+        count += ((unsigned char)*at & 0xC0) != 0x80;
+    return count;
+}
+
 int facts_gather(struct arena *arena, const struct facts_host *host, const struct shell_tree *tree,
                  const struct facts **ret, struct err *e)
 {
@@ -457,6 +470,7 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
     w.main = tree->list;
     w.arguments = value_list(NULL, 0); /* bash -c TEXT, and nothing behind it */
     facts->text_len = tree->source.len;
+    facts->characters = count_characters(&tree->source);
     static const char metacharacters[] = ";&|><$`\\!";
     for (uint32_t i = 0; i < tree->source.len; i++) {
         if (memchr(metacharacters, tree->source.bytes[i], sizeof(metacharacters) - 1)) {

@@ -449,6 +449,34 @@ static void field_resources(struct writer *w, const struct entry *entry)
     json_object_end(&w->j);
 }
 
+static void field_script(struct writer *w, const struct entry_script *script)
+{
+    size_t used = 0, written = 0;
+    if (!script->language)
+        return;
+    json_key(&w->j, "script");
+    json_object_begin(&w->j);
+    if (script->arg_count || script->arg_total) {
+        json_key(&w->j, "args");
+        json_array_begin(&w->j);
+        for (; written < script->arg_count; written++) {
+            if (!has_room(w, &used, in_list(w, script->args[written])))
+                break;
+            put_list_text(w, script->args[written]);
+        }
+        json_array_end(&w->j);
+        field_total(w, "args_total", written, script->arg_count, script->arg_total);
+    }
+    field_number(w, "bytes", script->bytes);
+    field_text(w, "language", script->language);
+    field_text(w, "object", script->object);
+    if (script->redacted) {
+        json_key(&w->j, "redacted");
+        json_bool(&w->j, true);
+    }
+    json_object_end(&w->j);
+}
+
 /* In the order of their names; the reader has the same keys. */
 static void put_entry(struct writer *w, const struct entry *entry)
 {
@@ -493,6 +521,7 @@ static void put_entry(struct writer *w, const struct entry *entry)
         json_bool(j, entry->reversible);
     }
     field_text(w, "rule", entry->rule);
+    field_script(w, &entry->script);
     field_text(w, "session", entry->session);
     field_text(w, "status", entry->status);
     field_text(w, "strength", entry->strength);

@@ -103,6 +103,17 @@ struct entry_program {
     int exit_code;       /* -1: not known */
 };
 
+/* A script that the command runs. Its bytes, redacted, are an object. */
+struct entry_script {
+    const char *language;        /* NULL: there is none */
+    uint64_t bytes;              /* before redaction */
+    bool redacted;               /* something was taken out */
+    char object[SHA256_HEX + 1]; /* its name; empty: it is not kept */
+    const char *const *args;
+    size_t arg_count;
+    uint64_t arg_total; /* where these are the first of more; else 0 */
+};
+
 struct entry_reason {
     const char *rule, *reason;
 };
@@ -117,8 +128,9 @@ struct entry {
     const char *user;            /* who called nacre */
     struct entry_text command;   /* as given */
     struct entry_text canonical; /* as run; NULL where it is the same text */
-    const char *status;          /* as in the result */
-    const char *verdict;         /* allow, deny, confirm */
+    struct entry_script script;
+    const char *status;  /* as in the result */
+    const char *verdict; /* allow, deny, confirm */
     const char *rule;
     const struct entry_reason *reasons;
     size_t reason_count;

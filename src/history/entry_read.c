@@ -313,6 +313,21 @@ static void read_resources(struct reader *r, const json_t *top, struct entry *re
     ret->bytes_written = get_number(r, used, "bytes_written");
 }
 
+static void read_script(struct reader *r, const json_t *top, struct entry_script *ret)
+{
+    const json_t *script = get_object(r, top, "script");
+    if (!script)
+        return;
+    ret->language = get_text(r, script, "language");
+    if (!ret->language)
+        refuse(r, "language");
+    ret->bytes = get_number(r, script, "bytes");
+    ret->redacted = get_bool(r, script, "redacted");
+    get_hash(r, script, "object", ret->object);
+    ret->args = get_texts(r, script, "args", &ret->arg_count);
+    ret->arg_total = get_number(r, script, "args_total");
+}
+
 static enum entry_kind read_kind(struct reader *r, const json_t *top)
 {
     const char *name = get_text(r, top, "kind");
@@ -362,6 +377,7 @@ static void read_entry(struct reader *r, const json_t *top, struct entry *ret)
     read_changes(r, top, &ret->changes);
     read_output(r, top, &ret->output);
     read_resources(r, top, ret);
+    read_script(r, top, &ret->script);
     ret->network = get_bool(r, top, "network");
     ret->has_exit_code = get_exit_code(r, top, "exit_code", &ret->exit_code);
     ret->duration_ms = get_number(r, top, "duration_ms");

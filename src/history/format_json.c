@@ -97,6 +97,14 @@ int format_run_json(const struct history_run *run, struct buf *out)
         json_key(j, "intent");
         put_entry(j, out, &run->intent);
     }
+    if (run->script) {
+        json_key(j, "script");
+        json_bytes(j, run->script, run->script_len);
+    }
+    if (run->script_missing) {
+        json_key(j, "script_missing");
+        json_text(j, run->script_missing);
+    }
     if (run->main->entry.output.known) {
         json_key(j, "output");
         json_object_begin(j);

@@ -281,6 +281,22 @@ static void show_end(const struct page *p, const struct history_run *run)
     line(p, "error", entry->error);
 }
 
+static void show_script(const struct page *p, const struct history_run *run)
+{
+    const struct entry_script *script = &run->main->entry.script;
+    const struct entry_text text = {.bytes = run->script, .len = run->script_len};
+    char size[FORMAT_TIME];
+    if (!script->language)
+        return;
+    line(p, "language", script->language);
+    snprintf(size, sizeof(size), "%" PRIu64 " bytes%s", script->bytes,
+             script->redacted ? ", redacted" : "");
+    line(p, "script", size);
+    line(p, "sha256", script->object[0] ? script->object : NULL);
+    lines(p, "", &text);
+    line(p, "", run->script_missing);
+}
+
 int format_run_text(const struct history_run *run, const struct format_style *style,
                     struct buf *out)
 {
@@ -290,6 +306,7 @@ int format_run_text(const struct history_run *run, const struct format_style *st
     line(p, "time", entry->time);
     lines(p, "command", &entry->command);
     lines(p, "canonical", &entry->canonical);
+    show_script(p, run);
     show_end(p, run);
     show_verdict(p, entry);
     line(p, "agent", entry->agent);

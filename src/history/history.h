@@ -109,6 +109,9 @@ struct history_run {
     size_t later_count;
     const char *frames; /* of its output, see object.h; NULL: none */
     size_t frames_len;
+    const char *script; /* its bytes, redacted; NULL: none */
+    size_t script_len;
+    const char *script_missing; /* why they are not there; else NULL */
     const char *frames_missing; /* why they are not there though there were some; else NULL */
 };
 

@@ -42,6 +42,8 @@ static int check_record(struct checker *c, const struct ledger_record *record)
         r = check_object(c, record->index, entry.output.object);
     if (r == 0)
         r = check_object(c, record->index, entry.object);
+    if (r == 0)
+        r = check_object(c, record->index, entry.script.object);
     /* A list of changes need not be an object; if it is one, it must be whole. */
     if (r == 0 && entry.changes.hash[0]) {
         uint64_t missing = c->missing;

@@ -107,6 +107,27 @@ static int read_frames(struct history *h, struct arena *arena, struct history_ru
     return arena->failed || r == -ENOMEM ? err_set(e, -ENOMEM, "out of memory") : 0;
 }
 
+/* Likewise. */
+static int read_script(struct history *h, struct arena *arena, struct history_run *run,
+                       struct err *e)
+{
+    const struct entry_script *script = &run->main->entry.script;
+    struct buf content;
+    struct err why = {0};
+    if (!script->language || !script->object[0])
+        return 0;
+    buf_init(&content, &allocator_libc, OBJECT_BYTES_MAX);
+    int r = object_get(h->objects, script->object, &content, &why);
+    if (r == 0) {
+        run->script = arena_copy(arena, content.data ? content.data : "", content.len);
+        run->script_len = content.len;
+    } else if (r != -ENOMEM) {
+        run->script_missing = arena_copy(arena, why.message, strlen(why.message));
+    }
+    buf_release(&content);
+    return arena->failed || r == -ENOMEM ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
 int history_read(struct history *h, struct arena *arena, uint64_t index, struct history_run *ret,
                  struct err *e)
 {
@@ -129,6 +150,8 @@ int history_read(struct history *h, struct arena *arena, uint64_t index, struct 
                   : ret->main->entry.status ? ret->main->entry.status
                                             : "?";
     r = read_later(h, arena, ret, e);
+    if (r == 0)
+        r = read_script(h, arena, ret, e);
     return r < 0 ? r : read_frames(h, arena, ret, e);
 }
 

@@ -264,6 +264,37 @@ static void plan_system(struct builder *b)
     }
 }
 
+/* With every NUL as \0, and so every backslash as two: a step's text has no NUL in it. */
+static const char *escape_nul(struct arena *arena, const char *bytes, size_t len)
+{
+    char *text = arena_alloc_array(arena, len + 1, 2), *to = text;
+    for (size_t i = 0; text && i < len; i++) {
+        if (bytes[i] == '\0' || bytes[i] == '\\')
+            *to++ = '\\';
+        *to++ = bytes[i] ? bytes[i] : '0';
+    }
+    if (to)
+        *to = '\0';
+    return text;
+}
+
+/* Made before the root is closed, as part of it. */
+static void plan_script(struct builder *b)
+{
+    const struct plan_script *script = &b->request->script;
+    if (!script->path)
+        return;
+    bool plain = !memchr(script->bytes, '\0', script->len);
+    add(b, (struct plan_step){
+               .kind = PLAN_FILE,
+               .path = script->path,
+               .text = plain ? arena_copy(b->arena, script->bytes, script->len)
+                             : escape_nul(b->arena, script->bytes, script->len),
+               .flags = plain ? 0 : PLAN_ESCAPED,
+               .number = {0444},
+           });
+}
+
 static bool is_long(const char *text)
 {
     return strlen(text) > ARGUMENT_MAX;
@@ -290,6 +321,8 @@ static void plan_own_etc(struct builder *b)
     const struct plan_request *request = b->request;
     if (is_long(request->text) && !request->warm)
         add_file(b, PLAN_TEXT_PATH, request->text, 0444);
+    if (!request->warm)
+        plan_script(b);
     add_file(b, "/etc/passwd",
              arena_format(b->arena,
                           "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" PLAN_USER
@@ -605,13 +638,14 @@ static void plan_rest(struct builder *b, uint32_t flags)
                           "%scd -- '%s' || exit 125; unset REPLY OLDPWD; export OLDPWD; %s", input,
                           quote(b->arena, request->cwd), request->text),
              0444);
+    plan_script(b);
 }
 
 static void plan_program(struct builder *b)
 {
     static const char *const stdio[] = {"stdin", "stdout", "stderr"};
     for (size_t i = 0; i < COUNT(stdio); i++)
-        add_number(b, PLAN_FD, stdio[i], i);
+        add_number(b, PLAN_FD, i == 2 && b->request->combined ? PLAN_COMBINED : stdio[i], i);
     if (b->request->warm) {
         plan_waiting_program(b);
         return;
@@ -619,6 +653,8 @@ static void plan_program(struct builder *b)
     if (b->request->session_fd)
         add_number(b, PLAN_FD, PLAN_SESSION, b->request->session_fd);
 
+    if (b->request->strength != PLAN_FULL)
+        plan_script(b);
     bool in_file = is_long(b->request->text);
     const char *text = b->request->text;
     if (in_file && b->request->strength == PLAN_FULL) {

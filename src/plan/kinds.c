@@ -44,6 +44,7 @@ static const struct {
 } flag_names[] = {
     {PLAN_READ_ONLY, "read_only"}, {PLAN_DEVICES, "devices"}, {PLAN_OWNED, "owned"},
     {PLAN_IF_THERE, "if_there"},   {PLAN_HELD, "held"},       {PLAN_WATCHED, "watched"},
+    {PLAN_ESCAPED, "escaped"},
 };
 
 void plan_append_flags(const struct plan_step *step, struct buf *out)

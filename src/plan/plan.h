@@ -62,7 +62,8 @@ enum plan_flag {
     PLAN_IF_THERE = 1 << 3, /* skipped when the path does not exist inside; nothing is made */
     PLAN_HELD = 1 << 4,     /* the source is a mount that the caller holds, not a path */
     PLAN_WATCHED = 1 << 5,  /* what is written there counts as disk */
-    PLAN_FLAGS_ALL = (1 << 6) - 1,
+    PLAN_ESCAPED = 1 << 6,  /* of a file: \0 in its text is a NUL, and \\ a backslash */
+    PLAN_FLAGS_ALL = (1 << 7) - 1,
 };
 
 struct plan_step {
@@ -101,10 +102,16 @@ enum { PLAN_UID = 1000, PLAN_GID = 1000 };
 /* Where a text that is too long for an argument lies inside. */
 #define PLAN_TEXT_PATH "/etc/nacre/text"
 
+/* Where scripts lie inside, and what a program that is made of one is called before its name. */
+#define PLAN_SCRIPTS     "/etc/nacre"
+#define PLAN_SCRIPTS_OUT "/tmp"
+
 /* Where a program that was executed ahead waits for the word to begin. */
 enum { PLAN_GATE_FD = 9 };
 /* What the descriptor is for to which a session's state is written. */
 #define PLAN_SESSION "session"
+/* What standard error is for where it is standard output once more. */
+#define PLAN_COMBINED "stdout too"
 
 /* --- what the host has -------------------------------------------------------------------- */
 
@@ -159,6 +166,13 @@ struct plan_limits {
     uint64_t timeout_ms, cpu_ms, memory_bytes, processes, files, disk_bytes;
 };
 
+/* A file of the box's own that nobody there can write to, but in landlock strength. */
+struct plan_script {
+    const char *path; /* NULL: there is none */
+    const char *bytes;
+    size_t len;
+};
+
 struct plan_request {
     enum plan_strength strength;
     struct plan_place workspace;
@@ -174,10 +188,12 @@ struct plan_request {
     bool network;                    /* share the host's */
     const char *resolv_conf;         /* canonical path of the host's, with the network; NULL */
     const char *text;                /* for bash */
+    struct plan_script script;       /* that the text runs */
     struct plan_texts words; /* of a plain command that is no builtin of bash; none: it is not */
     const char *search_path; /* PATH */
     struct plan_texts variables; /* NAME=VALUE, besides what every box has */
     uint32_t session_fd;         /* where the program writes a session's state; 0: nowhere */
+    bool combined;               /* what goes to standard error goes to standard output */
     bool deterministic;          /* what differs from run to run is fixed */
     unsigned umask;
     struct plan_limits limits;

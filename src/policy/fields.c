@@ -385,6 +385,8 @@ static int set_field(struct loading *l, const struct yaml_node *value)
         return value_public_key(l, value, field);
     case KEY_ARGV:
         return set_argv(l, value, field);
+    case KEY_LANGUAGES:
+        return value_languages(l, value, field);
     case KEY_TREE:
         return set_tree(l, value, field);
     }
@@ -478,6 +480,11 @@ int loading_apply(struct loading *l)
     if (shell && yaml_get(shell, "allow") && !yaml_get(shell, "unknown")) {
         l->policy->unknown = DECISION_DENY;
         l->origins[policy_key_find("shell.unknown")] = value_origin(l, yaml_get(shell, "allow"));
+    }
+    if (shell && yaml_get(shell, "allow") && !yaml_get(shell, "scripts") &&
+        policy_scripts(l->policy) > l->policy->unknown) {
+        l->policy->scripts = "unknown";
+        l->origins[policy_key_find("shell.scripts")] = value_origin(l, yaml_get(shell, "allow"));
     }
     if (shell && yaml_get(shell, "allow"))
         l->policy->mandate = true;

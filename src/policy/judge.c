@@ -133,6 +133,7 @@ struct judging {
     const struct judge *judge;
     struct arena *arena;
     struct verdict *verdict;
+    bool script; /* what the program runs is not a part of the text, and never was */
 };
 
 enum { REASONS_MAX = 256 }; /* nobody reads more; the decision counts them all */
@@ -296,6 +297,13 @@ static void judge_unlisted(struct judging *g, const struct act *act)
         judge_options(g, act);
         return;
     }
+    if (g->script) {
+        if (policy_scripts(policy) != DECISION_ALLOW)
+            add_reason(g, policy_scripts(policy), "scripts",
+                       say(g, "'%s' runs a script, in which anything may stand", title(g, act)),
+                       act->span);
+        return;
+    }
     if (policy->unknown == DECISION_ALLOW)
         return;
     const char *what = act->flags & ACT_WORKSPACE ? "is a program of the workspace, and not listed"
@@ -338,7 +346,9 @@ static void judge_name(struct judging *g, const struct act *act)
                    say(g, "'%s' is not on the list of this call", act->name), act->span);
     if (g->verdict->decision == DECISION_ALLOW && !g->verdict->rule &&
         (pattern || !(act->flags & ACT_TRANSPARENT)))
-        g->verdict->rule = pattern ? say(g, "allow: %s", pattern->text) : "unknown: allow";
+        g->verdict->rule = pattern     ? say(g, "allow: %s", pattern->text)
+                           : g->script ? "scripts: allow"
+                                       : "unknown: allow";
     judge_effects(g, act);
 }
 
@@ -408,7 +418,7 @@ int judge_facts(const struct judge *judge, struct arena *arena, const struct fac
     verdict.facts = facts;
     if (policy->refused)
         add_reason(&g, DECISION_DENY, "profile: safe", "the profile 'safe' runs nothing", all);
-    if (policy->max_command_length && facts->text_len > policy->max_command_length)
+    if (policy->max_command_length && facts->characters > policy->max_command_length)
         add_reason(&g, DECISION_DENY, "max_command_length",
                    "the text is longer than the policy allows", all);
     if (policy->plain && facts->has_metacharacters)
@@ -423,6 +433,30 @@ int judge_facts(const struct judge *judge, struct arena *arena, const struct fac
         return err_set(e, -ENOMEM, "out of memory");
     if (!verdict.rule)
         verdict.rule = facts->acts ? "files only" : "nothing to run";
+    *ret = verdict;
+    return 0;
+}
+
+int judge_script(const struct judge *judge, struct arena *arena, const struct facts *facts,
+                 struct verdict *ret, struct err *e)
+{
+    struct verdict verdict;
+    struct judging g = begin(judge, arena, &verdict);
+    const struct shell_span all = {0, (uint32_t)facts->text_len};
+    g.script = true;
+    verdict.facts = facts;
+    if (judge->policy->refused)
+        add_reason(&g, DECISION_DENY, "profile: safe", "the profile 'safe' runs nothing", all);
+    for (const struct act *act = facts->acts; act; act = act->next) {
+        if (act->name)
+            judge_name(&g, act);
+        else
+            add_reason(&g, DECISION_DENY, "name", "the program is not known", act->span);
+    }
+    if (arena->failed)
+        return err_set(e, -ENOMEM, "out of memory");
+    if (!facts->acts)
+        add_reason(&g, DECISION_DENY, "name", "there is no program", all);
     *ret = verdict;
     return 0;
 }

@@ -24,6 +24,7 @@ const struct policy_key policy_keys[] = {
     {"env.set", KEY_SETTINGS, TIGHTER_SUBSET, FIELD(env_set)},
     {"extends", KEY_EXTENDS, TIGHTER_ALWAYS, .offset = 0},
     {"gates", KEY_TREE, TIGHTER_NEVER, FIELD(gates)},
+    {"languages", KEY_LANGUAGES, TIGHTER_SAME, FIELD(languages)},
     {"ledger.every", KEY_DURATION, TIGHTER_LESS, FIELD(ledger.every_ms)},
     {"ledger.max_age", KEY_DURATION, TIGHTER_SAME, FIELD(ledger.max_age_ms)},
     {"ledger.max_size", KEY_SIZE, TIGHTER_SAME, FIELD(ledger.max_bytes)},
@@ -40,6 +41,7 @@ const struct policy_key policy_keys[] = {
     {"output.keep", KEY_WORD, TIGHTER_ALWAYS, FIELD(output.keep), "head|tail|both"},
     {"output.limit", KEY_COUNT, TIGHTER_LESS, FIELD(output.limit)},
     {"output.mode", KEY_WORD, TIGHTER_ALWAYS, FIELD(output.mode), "separate|combined"},
+    {"output.submit", KEY_BOOL, TIGHTER_FALSE, FIELD(output.submit)},
     {"paths.hide", KEY_PATHS, TIGHTER_MORE, FIELD(hide), .workspace = true},
     {"paths.protect", KEY_PATHS, TIGHTER_MORE, FIELD(protect), .workspace = true},
     {"paths.read", KEY_PATHS, TIGHTER_SUBSET, FIELD(read)},
@@ -52,6 +54,7 @@ const struct policy_key policy_keys[] = {
     {"shell.deny", KEY_PATTERNS, TIGHTER_MORE, FIELD(deny)},
     {"shell.max_command_length", KEY_COUNT, TIGHTER_SOME, FIELD(max_command_length)},
     {"shell.plain", KEY_BOOL, TIGHTER_TRUE, FIELD(plain)},
+    {"shell.scripts", KEY_WORD, TIGHTER_SCRIPTS, FIELD(scripts), "unknown|deny|confirm|allow"},
     {"shell.unblock", KEY_UNBLOCK, TIGHTER_MORE, FIELD(deny)},
     {"shell.unknown", KEY_DECISION, TIGHTER_LESS, FIELD(unknown), "deny|confirm|allow"},
     {"strength", KEY_WORD, TIGHTER_LESS, FIELD(strength), "full|landlock"},
@@ -215,6 +218,9 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
         break;
     case KEY_NETWORK:
         write_network(policy, out);
+        break;
+    case KEY_LANGUAGES:
+        policy_write_languages(field, out);
         break;
     case KEY_TREE:
         write_tree(*(const struct yaml_node *const *)field, out);

@@ -10,27 +10,28 @@
 
 /* What the value of a key looks like, and what type the field has. */
 enum key_kind {
-    KEY_NOTE,     /* a text that changes nothing: description. No field */
-    KEY_EXTENDS,  /* a name; the loader follows it. No field */
-    KEY_BOOL,     /* bool: true or false */
-    KEY_SWITCH,   /* bool: the first or the second of `choices` */
-    KEY_DECISION, /* enum decision: by `choices` */
-    KEY_WORD,     /* const char *: one of `choices` */
-    KEY_TEXT,     /* const char *: any text of one line; NULL */
-    KEY_DURATION, /* uint64_t milliseconds */
-    KEY_SIZE,     /* uint64_t bytes */
-    KEY_COUNT,    /* uint64_t */
-    KEY_PATTERNS, /* struct policy_patterns */
-    KEY_UNBLOCK,  /* names of the blocklist's entries; the field is the list that has them */
-    KEY_PATHS,    /* struct policy_texts */
-    KEY_NAMES,    /* struct policy_texts: names of variables */
-    KEY_SETTINGS, /* struct policy_texts: NAME=VALUE, written as a map */
-    KEY_NETWORK,  /* off, on, or a map with `allow`; sets `hosts` too */
-    KEY_TOOLS,    /* struct policy_texts, written as a map of lists */
-    KEY_SENDS,    /* struct policy_texts: "file:PATH", "command:TEXT", "syslog" */
-    KEY_PUBLIC,   /* const char *: a public key as text; NULL */
-    KEY_ARGV,     /* struct policy_texts: a program by its path, and its arguments; all of it */
-    KEY_TREE,     /* const struct yaml_node *: a map that another room reads */
+    KEY_NOTE,      /* a text that changes nothing: description. No field */
+    KEY_EXTENDS,   /* a name; the loader follows it. No field */
+    KEY_BOOL,      /* bool: true or false */
+    KEY_SWITCH,    /* bool: the first or the second of `choices` */
+    KEY_DECISION,  /* enum decision: by `choices` */
+    KEY_WORD,      /* const char *: one of `choices` */
+    KEY_TEXT,      /* const char *: any text of one line; NULL */
+    KEY_DURATION,  /* uint64_t milliseconds */
+    KEY_SIZE,      /* uint64_t bytes */
+    KEY_COUNT,     /* uint64_t */
+    KEY_PATTERNS,  /* struct policy_patterns */
+    KEY_UNBLOCK,   /* names of the blocklist's entries; the field is the list that has them */
+    KEY_PATHS,     /* struct policy_texts */
+    KEY_NAMES,     /* struct policy_texts: names of variables */
+    KEY_SETTINGS,  /* struct policy_texts: NAME=VALUE, written as a map */
+    KEY_NETWORK,   /* off, on, or a map with `allow`; sets `hosts` too */
+    KEY_TOOLS,     /* struct policy_texts, written as a map of lists */
+    KEY_SENDS,     /* struct policy_texts: "file:PATH", "command:TEXT", "syslog" */
+    KEY_PUBLIC,    /* const char *: a public key as text; NULL */
+    KEY_ARGV,      /* struct policy_texts: a program by its path, and its arguments; all of it */
+    KEY_LANGUAGES, /* struct policy_languages, written as a map of maps */
+    KEY_TREE,      /* const struct yaml_node *: a map that another room reads */
 };
 
 /* When a value is no wider than the one before it. */
@@ -45,8 +46,9 @@ enum key_rule {
     TIGHTER_ALLOW,   /* patterns, each of which was allowed before */
     TIGHTER_CONFIRM, /* patterns that ask where it was allowed or asked before */
     TIGHTER_NETWORK,
-    TIGHTER_SUBSET, /* a list to which nothing is added */
-    TIGHTER_SAME,   /* a number, a text or a list that stays as it is */
+    TIGHTER_SCRIPTS, /* a decision on scripts that is not looser than the one before */
+    TIGHTER_SUBSET,  /* a list to which nothing is added */
+    TIGHTER_SAME,    /* a number, a text or a list that stays as it is */
 };
 
 struct policy_key {
@@ -74,6 +76,11 @@ static inline const void *policy_key_field(const struct policy *policy,
 
 /* Whether the canonical form has it: all but those that another key or nothing comes of. */
 bool policy_key_has_value(const struct policy_key *key);
+
+/* languages.c */
+void policy_write_languages(const struct policy_languages *list, struct json *out);
+const struct policy_language *policy_new_language(const struct policy_languages *before,
+                                                  const struct policy_languages *after);
 
 /* The value, as the canonical form has it. */
 void policy_key_write(const struct policy *policy, const struct policy_key *key, struct json *out);

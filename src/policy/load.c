@@ -270,6 +270,8 @@ static int build(const struct loader *loader, const struct chain *base, bool pro
     if (r == 0)
         r = apply_builtin(loader, &policy, origins, "blocklist");
     if (r == 0)
+        r = apply_builtin(loader, &policy, origins, "languages");
+    if (r == 0)
         r = apply_builtin(loader, &policy, origins, profile);
     if (r == 0 && !replaced)
         r = apply_chain(loader, &policy, origins, base);

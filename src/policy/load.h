@@ -89,6 +89,7 @@ int value_name(struct loading *l, const struct yaml_node *at, struct policy_text
 int value_number(struct loading *l, const struct yaml_node *at, uint64_t *ret);
 int value_choice(struct loading *l, const struct yaml_node *at, size_t *ret);
 int value_bool(struct loading *l, const struct yaml_node *at, bool *ret);
+int value_languages(struct loading *l, const struct yaml_node *at, struct policy_languages *field);
 struct policy_origin value_origin(const struct loading *l, const struct yaml_node *at);
 
 /* --- the whole -------------------------------------------------------------------------------- */

@@ -60,6 +60,24 @@ struct policy_texts {
     size_t count;
 };
 
+/* How scripts of a language are run; see languages.c. */
+struct policy_language {
+    const char *name;
+    struct policy_texts aliases;
+    struct policy_texts build;    /* makes {out} of {file}; none: nothing is built */
+    struct policy_texts run;      /* a command line */
+    struct policy_texts programs; /* in place of the first word, where that one is not there */
+    const char *ending;           /* of the script's name; NULL: none */
+    const char *install;          /* how to get it; NULL: nobody says */
+    bool command;                 /* a script is a command text, judged and run as one */
+    struct policy_origin origin;
+};
+
+struct policy_languages {
+    struct policy_language *items; /* by name */
+    size_t count;
+};
+
 enum policy_network { NETWORK_OFF, NETWORK_ON, NETWORK_LISTED };
 
 /* The effective policy: every layer put together, before ~ and the workspace are put in. */
@@ -81,6 +99,10 @@ struct policy {
     uint64_t default_timeout_ms;
     uint64_t max_command_length; /* 0: none */
     bool plain;
+    /* What of a script that no list names the program of: deny, confirm, allow, or unknown, which
+     * is what `unknown` says. */
+    const char *scripts;
+    struct policy_languages languages;
 
     /* Paths as written, without empty, . and last parts: absolute, below ~, or (protect, hide) in
      * the workspace. The entries of `read` and `write` from LAYER_BUILTIN are what the box has of
@@ -97,6 +119,7 @@ struct policy {
     struct {
         const char *mode, *keep;
         uint64_t limit;
+        bool submit; /* a line SUBMIT: answer ends a task */
     } output;
     struct {
         uint64_t delete_files, write_bytes;
@@ -160,6 +183,12 @@ static inline bool policy_has_mandate(const struct policy *policy)
 {
     return policy->call_mandate || policy->session_mandate;
 }
+
+/* The decision behind `scripts`. */
+enum decision policy_scripts(const struct policy *policy);
+
+/* By its name or an alias; NULL: it is not known. */
+const struct policy_language *policy_find_language(const struct policy *policy, const char *name);
 
 /* The canonical effective policy as JSON: what mandate_hash is the SHA-256 of. */
 void policy_write_canonical(const struct policy *policy, struct json *out);

@@ -187,9 +187,15 @@ bool policy_key_widens(const struct policy_key *key, const struct policy *before
         return confirm_widens(before, after, ret_text);
     case TIGHTER_NETWORK:
         return network_widens(before, after, ret_text);
+    case TIGHTER_SCRIPTS:
+        return policy_scripts(after) > policy_scripts(before);
     case TIGHTER_SUBSET:
         return texts_exceed(new, old, ret_text);
     case TIGHTER_SAME:
+        if (key->kind == KEY_LANGUAGES) {
+            const struct policy_language *other = policy_new_language(old, new);
+            return other && report(other->name, &other->origin, ret_text);
+        }
         if (key->kind == KEY_ARGV)
             return !same_texts(old, new);
         return key->kind == KEY_TEXT || key->kind == KEY_PUBLIC

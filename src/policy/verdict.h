@@ -34,6 +34,14 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
 int judge_facts(const struct judge *judge, struct arena *arena, const struct facts *facts,
                 struct verdict *ret, struct err *e);
 
+/*
+ * The verdict on the command line that runs a script of another language, which is ours: by the
+ * lists, as for any text, and by `shell.scripts` where none has a word on the program. The script's
+ * file is the box's own, and what stands in it is nobody's to judge.
+ */
+int judge_script(const struct judge *judge, struct arena *arena, const struct facts *facts,
+                 struct verdict *ret, struct err *e);
+
 /* The verdict on a text that could not be read. */
 int judge_unread(const struct judge *judge, struct arena *arena, const struct shell_error *error,
                  struct verdict *ret);

@@ -8,7 +8,7 @@
 #include "engine/version.h"
 #include "serve/daemon.h"
 
-#define FORMAT "nacre daemon " NACRE_VERSION " 1"
+#define FORMAT "nacre daemon " NACRE_VERSION " 2"
 
 /* A text that is not there, and the end of a list. */
 #define ABSENT UINT64_MAX
@@ -137,8 +137,8 @@ int daemon_encode_request(const char *text, size_t len, const nacre_run_options 
 {
     put_text(out, FORMAT);
     put_bytes(out, text, len);
-    const char *const texts[] = {o->workspace, o->cwd,        o->profile, o->agent,
-                                 o->config,    o->config_dir, o->network, o->state_dir};
+    const char *const texts[] = {o->workspace,  o->cwd,     o->profile,   o->agent,   o->config,
+                                 o->config_dir, o->network, o->state_dir, o->language};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         put_text(out, texts[i]);
     put_list(out, o->environment);
@@ -146,6 +146,7 @@ int daemon_encode_request(const char *text, size_t len, const nacre_run_options 
     put_list(out, o->read_paths);
     put_list(out, o->write_paths);
     put_list(out, o->limits);
+    put_list(out, o->script_args);
     const uint64_t numbers[] = {
         o->timeout_ms,
         o->output_limit,
@@ -192,8 +193,9 @@ int daemon_decode_request(struct arena *arena, const char *bytes, size_t len,
     if (!is_ours(&in))
         return -EPROTO;
     request.text = get_bytes(&in, &request.len);
-    const char **const texts[] = {&o->workspace, &o->cwd,        &o->profile, &o->agent,
-                                  &o->config,    &o->config_dir, &o->network, &o->state_dir};
+    const char **const texts[] = {&o->workspace, &o->cwd,       &o->profile,
+                                  &o->agent,     &o->config,    &o->config_dir,
+                                  &o->network,   &o->state_dir, &o->language};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         *texts[i] = get_text(&in);
     o->environment = get_list(&in);
@@ -201,6 +203,7 @@ int daemon_decode_request(struct arena *arena, const char *bytes, size_t len,
     o->read_paths = get_list(&in);
     o->write_paths = get_list(&in);
     o->limits = get_list(&in);
+    o->script_args = get_list(&in);
     o->timeout_ms = get_number(&in);
     o->output_limit = get_number(&in);
     uint64_t keep = get_number(&in);

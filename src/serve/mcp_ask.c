@@ -100,11 +100,25 @@ bool mcp_question_text(const struct mcp_call *call, const json_t *verdict, struc
     const json_t *reasons = json_object_get(verdict, "reasons");
     const char *cwd = mcp_text(call, "cwd", NULL);
     size_t count = json_array_size(reasons), command_len, input_len;
-    const char *command = mcp_text(call, "command", &command_len);
+    const char *language = mcp_text(call, "language", NULL);
+    const json_t *args = json_object_get(call->arguments, "args");
+    const char *command = mcp_text(call, language ? "script" : "command", &command_len);
     const char *input = mcp_text(call, "stdin", &input_len);
     bool fits = count <= REASONS_MAX;
-    buf_append_text(out, "An agent asks to run this command:\n\n");
+    if (language) {
+        buf_append_text(out, "An agent asks to run a script in ");
+        mcp_show_line(language, strlen(language), MCP_REASON_MAX, out);
+        buf_append_text(out, ":\n\n");
+    } else {
+        buf_append_text(out, "An agent asks to run this command:\n\n");
+    }
     append_text(out, command, command_len, &fits);
+    for (size_t i = 0; i < json_array_size(args); i++) {
+        const json_t *word = json_array_get(args, i);
+        buf_append_text(out, i ? "and:\n\n" : "with the argument:\n\n");
+        append_text(out, json_string_value(word), json_string_length(word), &fits);
+        fits = fits && i < QUESTION_LINES;
+    }
     if (input) {
         buf_append_text(out, "with this standard input:\n\n");
         append_text(out, input, input_len, &fits);

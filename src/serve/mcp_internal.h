@@ -170,7 +170,7 @@ struct mcp_argument {
     const char *name;
     enum mcp_type type;
     bool required;
-    int64_t max; /* of a count, or of the bytes of a text */
+    int64_t max; /* of a count, or of the bytes of a text, or of the texts of a list */
     const char *description;
 };
 
@@ -228,6 +228,7 @@ struct mcp_run {
 };
 
 void mcp_run_command(struct mcp_call *call, struct mcp_said *said);
+void mcp_run_script(struct mcp_call *call, struct mcp_said *said);
 void mcp_command_status(struct mcp_call *call, struct mcp_said *said);
 void mcp_command_input(struct mcp_call *call, struct mcp_said *said);
 void mcp_command_kill(struct mcp_call *call, struct mcp_said *said);

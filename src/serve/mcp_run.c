@@ -222,13 +222,13 @@ static void finish(struct mcp_call *call, struct mcp_run *run, struct mcp_said *
     pthread_mutex_unlock(&m->lock);
 }
 
-void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
+/* `args` are a script's, and end with NULL. */
+static void run_text(struct mcp_call *call, const char *text, size_t len, const char *language,
+                     const char *const *args, struct mcp_said *said)
 {
     struct mcp *m = call->m;
     struct err e = {0};
     struct running running = {.call = call};
-    size_t len;
-    const char *command = mcp_text(call, "command", &len);
     struct mcp_run *run = running.run = run_new(mcp_flag(call, "background"), &e);
     FD_CLEANUP int input = -1;
     if (!run || open_input(call, run, &input, &e) < 0) {
@@ -244,6 +244,8 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     o.timeout_ms = mcp_count(call, "timeout_ms", o.timeout_ms);
     o.cwd = mcp_text(call, "cwd", NULL) ? mcp_text(call, "cwd", NULL) : o.cwd;
     o.session = mcp_text(call, "session", NULL);
+    o.language = language;
+    o.script_args = args;
     o.stage = mcp_flag(call, "stage");
     o.stdin_fd = input;
     o.cancel_fd = run->cancel_fd;
@@ -253,7 +255,7 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
     o.on_confirm = mcp_can_ask(call) ? take_question : NULL;
     o.confirm_by = NACRE_CONFIRM_CLIENT;
     list_run(call, run, &o.shared);
-    if (nacre_run(m->handle, command, len, &o, &r, &error) < 0) {
+    if (nacre_run(m->handle, text, len, &o, &r, &error) < 0) {
         const char *key = o.session && error.code == -EINVAL ? "session" : NULL;
         mcp_said_error(said, key, "%s", error.message);
     } else {
@@ -265,4 +267,28 @@ void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
         nacre_result_free(r);
     }
     finish(call, run, said);
+}
+
+void mcp_run_command(struct mcp_call *call, struct mcp_said *said)
+{
+    size_t len;
+    const char *command = mcp_text(call, "command", &len);
+    run_text(call, command, len, NULL, NULL, said);
+}
+
+void mcp_run_script(struct mcp_call *call, struct mcp_said *said)
+{
+    size_t len;
+    const char *script = mcp_text(call, "script", &len);
+    const json_t *list = json_object_get(call->arguments, "args");
+    size_t count = json_array_size(list);
+    const char **args = calloc(count + 1, sizeof(*args));
+    if (!args) {
+        mcp_said_error(said, NULL, "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        args[i] = json_string_value(json_array_get(list, i));
+    run_text(call, script, len, mcp_text(call, "language", NULL), args, said);
+    free(args);
 }

@@ -163,6 +163,8 @@ static void say_text(const nacre_result *r, const struct streams *s, const char 
     if (nacre_result_error(r)[0])
         say_line(out, "", nacre_result_error(r));
     say_refusal(r, pending, out);
+    if (r->answer)
+        say_line(out, "answer: ", r->answer);
     say_stream(out, "stdout", &s->shown[0]);
     say_stream(out, "stderr", &s->shown[1]);
     for (int i = 0; i < 2; i++) {
@@ -170,6 +172,9 @@ static void say_text(const nacre_result *r, const struct streams *s, const char 
             buf_append_format(out, "[all of it that is kept: resource nacre://run/%s/%s]\n",
                               r->correlation_id, i ? "stderr" : "stdout");
     }
+    if (r->analysis && r->exit_code != 0)
+        buf_append_text(out, "the script failed: mend it from what stands on stderr, and run it "
+                             "again\n");
     for (size_t i = 0; (warning = nacre_result_warning(r, i)); i++)
         say_line(out, "warning: ", warning);
     say_changes(r, out);

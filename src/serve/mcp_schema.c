@@ -24,6 +24,24 @@ static const struct mcp_argument run_arguments[] = {
     {0},
 };
 
+static const struct mcp_argument script_arguments[] = {
+    {"language", MCP_TEXT, true, ID_MAX,
+     "python, lisp, js, bash, perl, ruby, lua, c, or another that the policy knows"},
+    {"script", MCP_TEXT, true, NACRE_TEXT_MAX, "the script itself, not the name of a file"},
+    {"args", MCP_LIST, false, SCRIPT_ARGS_MAX, "its arguments, each a text"},
+    {"stdin", MCP_TEXT, false, MCP_MESSAGE_MAX, "its standard input; without it, there is none"},
+    {"timeout_ms", MCP_COUNT, false, NACRE_TIMEOUT_MAX_MS,
+     "kill everything after so many milliseconds; the policy has a default and a maximum"},
+    {"cwd", MCP_TEXT, false, NAME_MAX_BYTES,
+     "directory to start in, relative to the workspace; default: the workspace"},
+    {"background", MCP_BOOL, false, 0,
+     "return as soon as it runs, with its id: command_status, command_input and command_kill go on "
+     "from there"},
+    {"stage", MCP_BOOL, false, 0,
+     "hold what it changes until the tool commit makes it real, or discard throws it away"},
+    {0},
+};
+
 static const struct mcp_argument status_arguments[] = {
     {"id", MCP_TEXT, true, ID_MAX, "of the command, as run_command gave it"},
     {"wait_ms", MCP_COUNT, false, WAIT_MAX_MS,
@@ -81,6 +99,10 @@ static const struct mcp_field run_output[] = {
     {"pending", MCP_TEXT},
     {"command", MCP_TEXT},
     {"working_dir", MCP_TEXT},
+    {"synthesis", MCP_BOOL},
+    {"script", MCP_MAP},
+    {"analysis", MCP_TEXT},
+    {"answer", MCP_TEXT},
     {"exit_code", MCP_COUNT},
     {"stdout", MCP_TEXT},
     {"stdout_bytes", MCP_COUNT},
@@ -148,6 +170,19 @@ const struct mcp_tool mcp_tools[] = {
      .arguments = run_arguments,
      .output = run_output,
      .run = mcp_run_command},
+    {.name = "run_script",
+     .title = "Run a script",
+     .description =
+         "Runs a script that you have written, in Python, Common Lisp, JavaScript, bash, Perl, "
+         "Ruby, Lua, C or another language that is installed, in the same sandbox and under the "
+         "same rules as run_command: judged, limited, recorded, and taken back with the tool undo. "
+         "Give the script itself: it is kept outside of the workspace and is gone afterwards. When "
+         "it fails, mend it from what it said on stderr and call again. A language that is not "
+         "there says how to get it.",
+     .needs = "run_script",
+     .arguments = script_arguments,
+     .output = run_output,
+     .run = mcp_run_script},
     {.name = "command_status",
      .title = "Look at a command under way",
      .description =

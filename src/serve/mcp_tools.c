@@ -55,6 +55,8 @@ static void put_input_schema(struct json *j, const struct mcp_tool *tool)
         json_object_begin(j);
         json_key(j, "type");
         json_text(j, type_names[a->type]);
+        if (a->type == MCP_LIST)
+            put_field(j, "items", MCP_TEXT);
         if (a->type == MCP_COUNT) {
             json_key(j, "minimum");
             json_unsigned(j, 0);
@@ -171,10 +173,26 @@ static bool is_count(json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
+static bool is_list(const struct mcp_argument *a, const json_t *value, struct mcp_said *said)
+{
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || count > (size_t)a->max)
+        mcp_said_error(said, a->name, "is not a list of up to %" PRId64 " texts", a->max);
+    for (size_t i = 0; !said->is_error && i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_string(item) || strlen(json_string_value(item)) != json_string_length(item))
+            mcp_said_error(said, a->name, "has something in it that is not a text without NUL");
+    }
+    return !said->is_error;
+}
+
 static bool is_argument(const struct mcp_argument *a, json_t *value, struct mcp_said *said)
 {
     size_t len = json_string_length(value);
     switch (a->type) {
+    case MCP_LIST:
+        is_list(a, value, said);
+        break;
     case MCP_BOOL:
         if (!json_is_boolean(value))
             mcp_said_error(said, a->name, "is not true or false");
@@ -192,7 +210,8 @@ static bool is_argument(const struct mcp_argument *a, json_t *value, struct mcp_
             mcp_said_error(said, a->name, "has more than %" PRId64 " bytes", a->max);
         /* What a command and its input hold is looked at by those who read them. */
         else if (strlen(json_string_value(value)) != len && strcmp(a->name, "command") != 0 &&
-                 strcmp(a->name, "stdin") != 0 && strcmp(a->name, "text") != 0)
+                 strcmp(a->name, "stdin") != 0 && strcmp(a->name, "script") != 0 &&
+                 strcmp(a->name, "text") != 0)
             mcp_said_error(said, a->name, "has a NUL in it");
     }
     return !said->is_error;

@@ -114,6 +114,7 @@ struct program {
     const char *envp[PLAN_STEPS_MAX + 1];
     size_t variables;
     const char *cwd;
+    bool combined; /* both outputs are one */
 };
 
 static int prepare_program(struct launch *l, struct program *p)
@@ -136,6 +137,8 @@ static int prepare_program(struct launch *l, struct program *p)
             umask((mode_t)step->number[0]);
         else if (step->kind == PLAN_STEADY && personality(ADDR_NO_RANDOMIZE) < 0)
             r = err_errno(&l->err, -errno, "cannot fix addresses");
+        else if (step->kind == PLAN_FD && strcmp(step->text, PLAN_COMBINED) == 0)
+            p->combined = true;
         else if (step->kind == PLAN_CWD && chdir(p->cwd = step->path) < 0)
             r = err_errno(&l->err, -errno, "cannot go to '%s'", step->path);
         if (r < 0)
@@ -208,6 +211,11 @@ static _Noreturn void become_program(struct launch *l, struct program *p, int ga
     /* Where there is no room for it, the session's state is not kept, and that is told. */
     if (l->session && dup3(WIRE_HELD_FD, WIRE_SESSION_FD, 0) < 0)
         l->session = false;
+    /* In the order in which it is written, for it is written to one place. */
+    if (p->combined && dup2(STDOUT_FILENO, STDERR_FILENO) < 0) {
+        err_errno(&l->err, -errno, "cannot put the outputs together");
+        launch_give_up(l);
+    }
     int listener = landlock_restrict(l) < 0 ? -1 : filter_install(l);
     /* Who waits has not all that the guard wants: init tells it, later. */
     int r = listener < 0 ? listener

@@ -214,6 +214,29 @@ static int make_dir(struct launch *l, const struct plan_step *step)
     return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
 }
 
+/* \0 stands for a NUL and \\ for a backslash; nothing else stands behind one. */
+static int write_escaped(int fd, const char *text)
+{
+    char block[4096];
+    size_t used = 0;
+    int r = 0;
+    while (r == 0 && *text) {
+        char c = *text++;
+        if (c == '\\') {
+            c = *text == '0' ? '\0' : *text;
+            if (*text != '0' && *text != '\\')
+                return -EINVAL;
+            text++;
+        }
+        block[used++] = c;
+        if (used == sizeof(block)) {
+            r = fd_write_all(fd, block, used);
+            used = 0;
+        }
+    }
+    return r < 0 ? r : fd_write_all(fd, block, used);
+}
+
 static int make_file(struct launch *l, const struct plan_step *step)
 {
     struct place place = {.dir = -1, .name = ""};
@@ -223,7 +246,9 @@ static int make_file(struct launch *l, const struct plan_step *step)
               : openat(place.dir, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                        (mode_t)step->number[0]);
     if (r == 0)
-        r = file < 0 ? -errno : fd_write_all(file, step->text, strlen(step->text));
+        r = file < 0                     ? -errno
+            : step->flags & PLAN_ESCAPED ? write_escaped(file, step->text)
+                                         : fd_write_all(file, step->text, strlen(step->text));
     return r < 0 ? err_errno(&l->err, r, "cannot make '%s'", step->path) : 0;
 }
 
