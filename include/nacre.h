@@ -245,13 +245,19 @@ typedef struct nacre_run_options {
     const char *const *script_args;
     /* NULL: none. */
     const nacre_mandate *mandate;
+    /*
+     * The job to which it belongs, job_ and a UUID: it is recorded, and an answer that was given for
+     * a job counts in no other. NULL: none. The workspace is said by itself. -EINVAL for another
+     * form.
+     */
+    const char *job;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, \
-            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL, NULL, NULL        \
+            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL, NULL, NULL, NULL  \
     }
 
 /*

@@ -220,6 +220,8 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
     if (!r->engine->pool.size)
         open_early(r);
     bool runs = decide_text(r, o, &setting);
+    if (runs && !o->terminal && !o->all_output && shape_changes_output(setting.decider.policy))
+        o->on_output = NULL; /* shape_result gives it */
     /* Without a policy there was no decision. */
     bool recorded = setting.decider.policy && begin_recording(r, o, &setting);
     if (runs && recorded && r->asks) {
@@ -280,6 +282,7 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
     pool_enter(&n->pool);
     run_text(r, options);
     pool_leave(&n->pool);
+    shape_result(r, options);
     *ret = r;
     return 0;
 }

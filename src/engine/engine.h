@@ -387,6 +387,13 @@ const char *changes_show_path(const struct change_set *set, uint32_t root, const
 int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **ret, struct err *e);
 void scratch_remove(const char *path);
 
+/*
+ * shape.c: the texts, exit codes and marks of the policy's `messages`, and its `output`, at the end
+ * of all. Where they change what was printed, a caller is given it then, and not as it comes.
+ */
+bool shape_changes_output(const struct policy *policy);
+void shape_result(nacre_result *r, const nacre_run_options *o);
+
 /* result.c: NULL: out of memory. */
 nacre_result *result_new(struct nacre *n);
 __attribute__((format(printf, 2, 3))) void result_warn(nacre_result *r, const char *format, ...);

@@ -84,7 +84,7 @@ static int read_extends(const struct loader *loader, const struct policy_file *f
     *ret = at;
     if (at && (at->kind != YAML_SCALAR || !at->text[0]))
         return yaml_error(loader->e, file->name, at,
-                          "extends: must be safe, dev, full-auto or an agent's name");
+                          "extends: must be safe, dev, full-auto, a preset or an agent's name");
     return 0;
 }
 
@@ -93,7 +93,7 @@ static int unknown_name(const struct loader *loader, const struct policy_file *f
 {
     const char *nearest = nearest_name(loader, at->text, true);
     return yaml_error(
-        loader->e, file->name, at, "extends: no profile and no agent is called '%s'%s%s%s",
+        loader->e, file->name, at, "extends: no profile, preset or agent is called '%s'%s%s%s",
         at->text, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -240,18 +240,25 @@ static int apply_builtin(const struct loader *loader, struct policy *policy,
     return err_set(loader->e, -EINVAL, "policy: no profile is called '%s'", name);
 }
 
+/* With `presets` these alone: what an agent's own profile stands in the place of is the rest. */
 static int apply_chain(const struct loader *loader, struct policy *policy,
-                       struct policy_origin *origins, const struct chain *chain)
+                       struct policy_origin *origins, const struct chain *chain, bool presets)
 {
     int r = 0;
-    for (size_t i = chain->count; i > 0 && r == 0; i--)
+    for (size_t i = chain->count; i > 0 && r == 0; i--) {
+        if (presets && !chain->files[i - 1].preset)
+            continue;
         r = apply(loader, policy, origins, &chain->files[i - 1]);
+        if (r == 0 && chain->files[i - 1].preset)
+            policy->preset = chain->files[i - 1].name;
+    }
     return r;
 }
 
 /*
  * Everything but the command line. `base` is what the configuration extends; `agent` may be NULL. A
- * profile that the agent names stands in the place of what the configuration extends.
+ * profile that the agent names stands in the place of what the configuration extends, but for
+ * presets, which hold for every agent.
  */
 static int build(const struct loader *loader, const struct chain *base, bool project,
                  const struct chain *agent, struct policy *ret)
@@ -273,14 +280,14 @@ static int build(const struct loader *loader, const struct chain *base, bool pro
         r = apply_builtin(loader, &policy, origins, "languages");
     if (r == 0)
         r = apply_builtin(loader, &policy, origins, profile);
-    if (r == 0 && !replaced)
-        r = apply_chain(loader, &policy, origins, base);
+    if (r == 0)
+        r = apply_chain(loader, &policy, origins, base, replaced);
     for (size_t i = 0; r == 0 && i < CONFIG_LAYERS; i++) {
         if (project || config_layers[i] != LAYER_PROJECT)
             r = apply(loader, &policy, origins, &loader->config[config_layers[i]]);
     }
     if (r == 0 && agent)
-        r = apply_chain(loader, &policy, origins, agent);
+        r = apply_chain(loader, &policy, origins, agent, false);
     if (r < 0)
         return r;
     policy.refused = strcmp(policy.profile, "safe") == 0;
@@ -627,6 +634,18 @@ static int check_judge(const struct loader *loader, const struct policy *policy)
                       "approvals.judge: the system's configuration wants answers that are signed");
 }
 
+/* A refusal is never told as a success. */
+static int check_exit_code(const struct loader *loader, const struct policy *policy)
+{
+    const struct policy_origin *origin =
+        &policy->origins[policy_key_find("messages.denied_exit_code")];
+    struct yaml_node place = {.line = origin->line, .column = origin->column};
+    if (policy->messages.denied_exit_code >= 1 && policy->messages.denied_exit_code <= 255)
+        return 0;
+    return yaml_error(loader->e, origin->file, &place,
+                      "messages.denied_exit_code: must be from 1 to 255");
+}
+
 static int load(struct loader *loader, const struct policy **ret)
 {
     struct chain *base = arena_alloc(loader->arena, sizeof(*base));
@@ -652,6 +671,8 @@ static int load(struct loader *loader, const struct policy **ret)
     if (policy->approvals.approver && (r = check_approver(loader, policy)) < 0)
         return r;
     if (policy->approvals.judge.count && (r = check_judge(loader, policy)) < 0)
+        return r;
+    if ((r = check_exit_code(loader, policy)) < 0)
         return r;
     policy->agent = loader->request->agent;
     policy->mandate = policy->mandate && policy->unknown == DECISION_DENY;
