@@ -10,9 +10,9 @@
 #include "cli/cli.h"
 #include "cli/kept.h"
 #include "cli/record.h"
-#include "ledger/report.h"
+#include "history/verified.h"
 
-enum { FILE_MAX = 64 << 20, TEXT_MAX = 1 << 20, BAD_MAX = 64 };
+enum { FILE_MAX = 64 << 20, TEXT_MAX = 1 << 20 };
 
 struct verify_options {
     const char *checkpoint, *key;
@@ -39,83 +39,16 @@ static const struct option verify_options[] = {
     {0},
 };
 
-/* What was found: in the ledger, and of the objects. */
-struct verified {
-    struct ledger_report ledger;
-    struct record_progress progress;
-    bool objects_known;
-    uint64_t checked, missing, bad_count;
-    struct {
-        uint64_t index;
-        char name[SHA256_HEX + 1];
-        char why[ERR_MESSAGE_MAX];
-    } bad[BAD_MAX];
-};
-
-static void note_bad(void *user, uint64_t index, const char *name, const char *why)
-{
-    struct verified *f = user;
-    if (f->bad_count < BAD_MAX) {
-        f->bad[f->bad_count].index = index;
-        snprintf(f->bad[f->bad_count].name, sizeof(f->bad[0].name), "%s", name);
-        snprintf(f->bad[f->bad_count].why, sizeof(f->bad[0].why), "%s", why);
-    }
-    f->bad_count++;
-}
-
 static int show_progress(void *user, uint64_t done, uint64_t all)
 {
-    struct verified *f = user;
-    return record_progress_show(&f->progress, done, all);
-}
-
-static bool is_good(const struct verified *f)
-{
-    return f->ledger.good && f->objects_known && f->bad_count == 0;
-}
-
-static void number(struct json *j, const char *key, uint64_t value)
-{
-    json_key(j, key);
-    json_unsigned(j, value);
-}
-
-static void write_objects(struct json *j, const struct verified *f)
-{
-    json_key(j, "objects");
-    if (!f->objects_known) {
-        json_nothing(j);
-        return;
-    }
-    json_object_begin(j);
-    number(j, "good", f->checked);
-    number(j, "missing", f->missing);
-    number(j, "damage_count", f->bad_count);
-    json_key(j, "damages");
-    json_array_begin(j);
-    for (size_t i = 0; i < f->bad_count && i < BAD_MAX; i++) {
-        json_object_begin(j);
-        number(j, "index", f->bad[i].index);
-        json_key(j, "object");
-        json_text(j, f->bad[i].name);
-        json_key(j, "what");
-        json_text(j, f->bad[i].why);
-        json_object_end(j);
-    }
-    json_array_end(j);
-    json_object_end(j);
+    return record_progress_show(user, done, all);
 }
 
 static void print_json(const struct verified *f)
 {
     struct json json, *j = &json;
     json_init(j, cli_print_json, NULL);
-    json_object_begin(j);
-    json_key(j, "good");
-    json_bool(j, is_good(f));
-    report_write_json(&f->ledger, j);
-    write_objects(j, f);
-    json_object_end(j);
+    verified_write_json(f, j);
     json_finish(j);
     cli_print("\n", 1);
 }
@@ -123,10 +56,10 @@ static void print_json(const struct verified *f)
 static void append_damages(struct buf *out, const struct verified *f)
 {
     report_append_damages(&f->ledger, out);
-    for (size_t i = 0; i < f->bad_count && i < BAD_MAX; i++)
+    for (size_t i = 0; i < f->bad_count && i < VERIFIED_BAD_MAX; i++)
         buf_append_format(out, "damaged: entry %" PRIu64 ": %s\n", f->bad[i].index, f->bad[i].why);
-    if (f->bad_count > BAD_MAX)
-        buf_append_format(out, "damaged: and %" PRIu64 " objects more\n", f->bad_count - BAD_MAX);
+    if (f->bad_count > VERIFIED_BAD_MAX)
+        buf_append_format(out, "damaged: and %" PRIu64 " objects more\n", f->bad_count - VERIFIED_BAD_MAX);
 }
 
 static void print_text(const struct verified *f)
@@ -138,7 +71,7 @@ static void print_text(const struct verified *f)
     buf_init(&out, &allocator_libc, TEXT_MAX);
     append_damages(&out, f);
     buf_append_format(&out, "%s: %" PRIu64 " entries of %s, root %s\n",
-                      is_good(f) ? "good" : "NOT GOOD", r->size, r->origin, root);
+                      verified_is_good(f) ? "good" : "NOT GOOD", r->size, r->origin, root);
     if (f->objects_known)
         buf_append_format(
             &out, "objects: %" PRIu64 " good, %" PRIu64 " damaged, %" PRIu64 " not kept any more\n",
@@ -165,6 +98,7 @@ static int verify(const struct verify_options *wanted, const char *state, struct
                   struct err *e)
 {
     struct buf checkpoint, key, ledger;
+    struct record_progress progress = {0};
     buf_init(&checkpoint, &allocator_libc, FILE_MAX);
     buf_init(&key, &allocator_libc, TEXT_MAX);
     buf_init(&ledger, &allocator_libc, TEXT_MAX);
@@ -182,17 +116,16 @@ static int verify(const struct verify_options *wanted, const char *state, struct
             .key = wanted->key ? key.data : NULL,
             .key_len = key.len,
             .progress = show_progress,
-            .user = f,
+            .user = &progress,
         };
-        record_progress_start(&f->progress, "reading the ledger");
+        record_progress_start(&progress, "reading the ledger");
         r = ledger_verify(ledger.data, &options, &f->ledger, e);
-        record_progress_end(&f->progress);
+        record_progress_end(&progress);
     }
     if (r == 0 && f->ledger.good) {
-        record_progress_start(&f->progress, "reading objects");
-        r = history_verify_objects(state, show_progress, note_bad, f, &f->checked, &f->missing, e);
-        record_progress_end(&f->progress);
-        f->objects_known = r == 0;
+        record_progress_start(&progress, "reading objects");
+        r = verified_objects(f, state, show_progress, &progress, e);
+        record_progress_end(&progress);
     }
     buf_release(&checkpoint);
     buf_release(&key);
@@ -219,7 +152,7 @@ static int verify_run(const void *options, const struct options_parsed *words)
         return EXIT_NO;
     }
     int r = verify(wanted, state, f, &e);
-    int status = r == -EINVAL ? EXIT_WRONG_CALL : r < 0 || !is_good(f) ? EXIT_NO : EXIT_YES;
+    int status = r == -EINVAL ? EXIT_WRONG_CALL : r < 0 || !verified_is_good(f) ? EXIT_NO : EXIT_YES;
     if (r < 0) {
         cli_complain("verify: %s", e.message);
     } else {
