@@ -10,8 +10,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 HISTORY ?= 100000
 
-ROOMS := base ledger redact shell facts policy plan sandbox run changes history session approve engine jobs serve cli
-LIBRARY_ROOMS := base ledger redact shell facts policy plan sandbox run changes history session approve engine
+ROOMS := base ledger redact shell facts policy plan sandbox run changes history session work approve engine jobs serve cli
+LIBRARY_ROOMS := base ledger redact shell facts policy plan sandbox run changes history session work approve engine
 
 VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
 SONAME  := libnacre.so.0
@@ -94,7 +94,7 @@ generated_redact := $(B)/gen/secrets_data.o
 LIBRARY_OBJECTS := $(call objects,$(foreach r,$(LIBRARY_ROOMS),$(call room_sources,$(r)))) \
                    $(foreach r,$(LIBRARY_ROOMS),$(generated_$(r)))
 KNOWLEDGE := $(sort $(wildcard data/commands/*.yaml)) data/variables.yaml
-POLICIES := $(sort $(wildcard data/policies/*.yaml data/agents/*.yaml))
+POLICIES := $(sort $(wildcard data/policies/*.yaml data/agents/*.yaml data/presets/*.yaml))
 SECRETS := $(sort $(wildcard data/secrets/*.yaml))
 LAUNCH_SOURCES := $(wildcard src/sandbox/launch/*.c) src/sandbox/group.c src/plan/codec.c src/plan/kinds.c \
                   src/base/err.c src/base/fd.c src/base/buf.c src/base/alloc.c src/base/json.c \

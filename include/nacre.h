@@ -100,6 +100,17 @@ typedef enum nacre_confirm_by {
     NACRE_CONFIRM_CLIENT = 1  /* a client's, which counts only where `approvals.elicit` says so */
 } nacre_confirm_by;
 
+/*
+ * What a session may do at the most. It is laid over policy and options and can only tighten them:
+ * what would widen is an error. Commands must match one pattern of `allow` (besides any of the
+ * options' own list) and none of `deny`; limits are NAME=VALUE; `network` is "off". Lists end with
+ * NULL; each may be NULL.
+ */
+typedef struct nacre_mandate {
+    const char *const *allow, *const *deny, *const *limits;
+    const char *network;
+} nacre_mandate;
+
 #define NACRE_RUN_OPTIONS_VERSION 7
 
 typedef struct nacre_run_options {
@@ -232,13 +243,21 @@ typedef struct nacre_run_options {
     const char *language;
     /* What the script is given as its arguments; ends with NULL. NULL: nothing. */
     const char *const *script_args;
+    /* NULL: none. */
+    const nacre_mandate *mandate;
+    /*
+     * The job to which it belongs, job_ and a UUID: it is recorded, and an answer that was given for
+     * a job counts in no other. NULL: none. The workspace is said by itself. -EINVAL for another
+     * form.
+     */
+    const char *job;
 } nacre_run_options;
 
 #define NACRE_RUN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         NACRE_RUN_OPTIONS_VERSION, NULL, NULL, 0, 0, NACRE_KEEP_BOTH, -1, -1, NULL, NULL, NULL,    \
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, \
-            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL, NULL              \
+            NULL, 0, 0, NULL, -1, 0, -1, 0, 0, NULL, NACRE_CONFIRM_PERSON, NULL, NULL, NULL, NULL  \
     }
 
 /*

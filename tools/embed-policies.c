@@ -1,8 +1,9 @@
 /*
- * Compiles data/policies and data/agents into C: embed-policies FILE… > OUT.c
+ * Compiles data/policies, data/agents and data/presets into C: embed-policies FILE… > OUT.c
  *
  * The trees become constants, places included, so that nothing is parsed at the start of a program.
- * A file in a folder `agents` is an agent's; the others are parts of profiles.
+ * A file in a folder `agents` is an agent's, one in `presets` a preset; the others are parts of
+ * profiles.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ int main(int argc, char **argv)
 {
     struct arena arena;
     arena_init(&arena, &allocator_libc, 64 << 20);
-    puts("/* Made by tools/embed-policies.c from data/policies and data/agents. */\n"
+    puts("/* Made by tools/embed-policies.c from data/policies, data/agents and data/presets. */\n"
          "#include \"policy/load.h\"\n");
     for (int i = 1; i < argc; i++) {
         const struct yaml_node *root;
@@ -101,11 +102,13 @@ int main(int argc, char **argv)
         char *name = base_name(argv[i]);
         if (!name)
             return 1;
-        printf("    {\"%s\", %s, tree%d},\n", name, strstr(argv[i], "agents/") ? "true" : "false",
+        bool preset = strstr(argv[i], "presets/");
+        printf("    {\"%s\", %s, %s, tree%d},\n", name,
+               preset || strstr(argv[i], "agents/") ? "true" : "false", preset ? "true" : "false",
                i);
         free(name);
     }
-    puts("    {0, false, 0},\n};");
+    puts("    {0, false, false, 0},\n};");
     arena_release(&arena);
     return fflush(stdout) != 0 || ferror(stdout) ? 1 : 0;
 }

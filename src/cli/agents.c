@@ -29,7 +29,8 @@ static void print_text(const struct policy_agent *agents, size_t count)
     buf_init(&out, &allocator_libc, TEXT_MAX);
     for (size_t i = 0; i < count; i++) {
         const char *note = agents[i].description ? agents[i].description : "";
-        buf_append_format(&text, "%-12s %-8s ", agents[i].name, policy_layer_name(agents[i].layer));
+        buf_append_format(&text, "%-16s %-8s ", agents[i].name,
+                          agents[i].preset ? "preset" : policy_layer_name(agents[i].layer));
         while (*note) {
             size_t len = strcspn(note, "\n");
             buf_append(&text, note, len);
@@ -60,6 +61,8 @@ static void print_json(const struct policy_agent *agents, size_t count)
         json_text(j, agents[i].name);
         json_key(j, "layer");
         json_text(j, policy_layer_name(agents[i].layer));
+        json_key(j, "preset");
+        json_bool(j, agents[i].preset);
         json_key(j, "file");
         json_text(j, agents[i].layer == LAYER_BUILTIN ? NULL : agents[i].file);
         json_key(j, "description");
@@ -101,8 +104,10 @@ const struct command command_agents = {
     .name = "agents",
     .summary = "the agents that --agent can name",
     .synopsis = "",
-    .description = "Lists the agents that come with nacre and those of the system, the user and "
-                   "the project. `nacre policy show --agent NAME` shows what one may do.",
+    .description = "Lists the agents and presets that come with nacre and the agents of the "
+                   "system, the user and the project. `nacre policy show --agent NAME` shows what "
+                   "one may do. A preset is made to be extended by a configuration (`extends: "
+                   "NAME`), for all agents.",
     .options = agents_options,
     .options_size = sizeof(struct agents_options),
     .wrong_call = EXIT_WRONG_CALL,

@@ -159,11 +159,24 @@ static nacre_keep keep_named(const char *name)
     return name && strcmp(name, "tail") == 0 ? NACRE_KEEP_TAIL : NACRE_KEEP_BOTH;
 }
 
+/* Whether the policy has a text of its own for a refusal, which then stands for all others. */
+static bool has_message(const nacre_result *r)
+{
+    size_t out, err;
+    nacre_result_output(r, NACRE_STDOUT, &out);
+    nacre_result_output(r, NACRE_STDERR, &err);
+    return !nacre_result_ran(r) && (out || err);
+}
+
 /* Prints what is left to say of a result in text mode. */
 static int finish_text(const nacre_result *r, struct show shows[2], int status)
 {
     int failure = show_rest(&shows[0], r, NACRE_STDOUT);
     show_rest(&shows[1], r, NACRE_STDERR);
+    for (int i = 0; i < 2 && has_message(r); i++) {
+        if (shows[i].bytes && !shows[i].failure)
+            show_bytes(&shows[i], "\n", 1, true);
+    }
     if (failure == -EPIPE && signal_is_deadly(SIGPIPE)) {
         signal_seen = SIGPIPE; /* the reader has left: we go as other programs do, but not before */
         return 128 + SIGPIPE;
@@ -191,7 +204,7 @@ static int exit_status(const nacre_result *r)
 {
     nacre_status status = nacre_result_status(r);
     bool refused = status == NACRE_STATUS_DENIED || status == NACRE_STATUS_NEEDS_CONFIRMATION;
-    return refused ? EXIT_REFUSED : nacre_result_exit_code(r);
+    return refused && nacre_result_ran(r) ? EXIT_REFUSED : nacre_result_exit_code(r);
 }
 
 /* Why it does not run, with the place in the text; or why nothing came of it. */
@@ -270,9 +283,9 @@ static int run_text(nacre *n, const struct run_subject *subject, const nacre_run
     }
     if (nacre_result_error(r)[0] && live.asked)
         cli_complain("not confirmed, and not run");
-    else if (nacre_result_error(r)[0] && !json)
+    else if (nacre_result_error(r)[0] && !json && !has_message(r))
         show_refusal(wanted, r, subject);
-    else if (nacre_result_error(r)[0])
+    else if (nacre_result_error(r)[0] && json)
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
     if (wanted->trace && !json)

@@ -132,8 +132,9 @@ static void print_text(const struct nacre *n, const struct setting *s, const str
     struct buf out;
     list_limits(p, rows);
     buf_init(&out, &allocator_libc, TEXT_MAX);
-    buf_append_format(&out, "nacre       %s\nprofile     %s\nagent       %s\nworkspace   ",
-                      nacre_version(), p->profile, p->agent ? p->agent : "-");
+    buf_append_format(
+        &out, "nacre       %s\nprofile     %s\npreset      %s\nagent       %s\nworkspace   ",
+        nacre_version(), p->profile, p->preset ? p->preset : "-", p->agent ? p->agent : "-");
     json_append_text(&out, s->workspace.root);
     buf_append_text(&out, p->workspace_read_only ? " (read-only)" : "");
     buf_append_text(&out, "\nlauncher    ");
@@ -177,6 +178,10 @@ static void print_json(const struct nacre *n, const struct setting *s, const str
     json_text(j, nacre_version());
     json_key(j, "profile");
     json_text(j, p->profile);
+    if (p->preset) {
+        json_key(j, "preset");
+        json_text(j, p->preset);
+    }
     if (p->agent) {
         json_key(j, "agent");
         json_text(j, p->agent);

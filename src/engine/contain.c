@@ -281,7 +281,7 @@ static int collect_output(nacre_result *r, uint64_t limit)
 }
 
 /* What a model is to make of a script's end. */
-static int analyse(nacre_result *r)
+static int analyse(nacre_result *r, const struct policy *policy)
 {
     const struct captured *out = &r->captured[RUN_STDOUT], *err = &r->captured[RUN_STDERR];
     const struct script_outcome outcome = {
@@ -295,7 +295,7 @@ static int analyse(nacre_result *r)
     };
     struct buf text;
     buf_init(&text, &r->engine->allocator, 4 * (size_t)NACRE_OUTPUT_MAX);
-    int failure = script_analyse(NULL, &outcome, &text);
+    int failure = script_analyse(policy->messages.analysis, &outcome, &text);
     if (failure == 0) {
         r->analysis = arena_copy(&r->arena, text.data, text.len);
         r->analysis_len = text.len;
@@ -368,7 +368,7 @@ static int forward_output(void *user, enum run_stream stream, const char *bytes,
 /* --- the run -------------------------------------------------------------------------------- */
 
 /* The workspace in memory: made at its first use, kept as long as the handle. */
-static int held_mount(struct nacre *n, const struct policy *policy, struct err *e)
+int engine_memory_mount(struct nacre *n, const struct policy *policy, struct err *e)
 {
     uint64_t bytes = policy->limits.disk_bytes ? policy->limits.disk_bytes : UINT64_C(1) << 30;
     if (policy->limits.memory_bytes && policy->limits.memory_bytes < bytes)
@@ -407,7 +407,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
     int failure = sandbox.launcher > 0 ? 0 : sandbox_open(r->engine->launcher, &sandbox, &r->error);
     FD_CLEANUP int held = -1;
     if (failure == 0 && setting->workspace.in_memory && !r->warm)
-        failure = held = held_mount(r->engine, setting->decider.policy, &r->error);
+        failure = held = engine_memory_mount(r->engine, setting->decider.policy, &r->error);
     if (failure >= 0)
         failure = recording_start(r, o, setting);
     if (failure >= 0 && r->warm) {
@@ -552,7 +552,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         return failure;
     }
     phases_enter(&r->phases, PHASE_WALLS);
-    if (!o->without_hash && !setting->workspace.in_memory)
+    if (!o->without_hash)
         hashing_begin(r, setting);
     failure = run_plan(r, &plan, o, setting, &run);
     bool no_pool = r->warm && !run.outcome.built;
@@ -609,7 +609,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         r->answer =
             answer_find(&r->arena, r->captured[RUN_STDOUT].text, r->captured[RUN_STDOUT].len);
     if (collected == 0 && r->ran && r->script.language)
-        collected = analyse(r);
+        collected = analyse(r, policy);
     if (collected < 0 && failure == 0)
         failure = err_set(&r->error, collected, "out of memory for the output");
     return failure;

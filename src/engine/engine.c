@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "changes/fs_hash.h"
 #include "engine/version.h"
 #include "sandbox/spawn.h"
 
@@ -52,6 +53,7 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
     pthread_mutex_init(&n->lock, NULL);
     policy_cache_init(&n->policies, &n->allocator);
     pthread_mutex_init(&n->files.lock, NULL);
+    pthread_mutex_init(&n->held_hash.lock, NULL);
     arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
     const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
     n->launcher = arena_copy(&n->arena, launcher, strlen(launcher));
@@ -80,10 +82,13 @@ void nacre_close(nacre *n)
     struct allocator allocator = n->allocator;
     pool_end(&n->pool);
     reversal_tidy_now(n);
+    if (n->held_hash.hash)
+        fs_hash_close(n->held_hash.hash);
     keeper_end(&n->keeper);
     early_clear(n);
     recording_close(n);
     policy_cache_clear(&n->policies);
+    pthread_mutex_destroy(&n->held_hash.lock);
     pthread_mutex_destroy(&n->files.lock);
     pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);
@@ -106,6 +111,8 @@ static int check_options(const nacre_run_options *o, struct err *e)
         return err_set(e, -EINVAL, "a script has no session: each starts anew");
     if (o->script_args && !o->language)
         return err_set(e, -EINVAL, "arguments are for a script, which has a language");
+    if (o->job && !work_is_id(o->job))
+        return err_set(e, -EINVAL, "a job is called " WORK_PREFIX "UUID, not '%.80s'", o->job);
     if ((unsigned)o->keep > NACRE_KEEP_BOTH)
         return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
     return 0;
@@ -216,6 +223,8 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
     if (!r->engine->pool.size)
         open_early(r);
     bool runs = decide_text(r, o, &setting);
+    if (runs && !o->terminal && !o->all_output && shape_changes_output(setting.decider.policy))
+        o->on_output = NULL; /* shape_result gives it */
     /* Without a policy there was no decision. */
     bool recorded = setting.decider.policy && begin_recording(r, o, &setting);
     if (!runs || !recorded || r->asks)
@@ -278,6 +287,7 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
     pool_enter(&n->pool);
     run_text(r, options);
     pool_leave(&n->pool);
+    shape_result(r, options);
     *ret = r;
     return 0;
 }

@@ -31,6 +31,7 @@
 #include "policy/verdict.h"
 #include "run/run.h"
 #include "session/session.h"
+#include "work/work.h"
 
 struct nacre {
     struct allocator allocator;
@@ -40,6 +41,12 @@ struct nacre {
     struct plan_host host; /* looked at when first needed, and constant then */
     bool host_is_known;
     struct keeper keeper; /* of the workspace in memory, from its first use on */
+    struct held_hash {    /* and its fs_hash */
+        pthread_mutex_t lock;
+        struct fs_hash *hash; /* NULL: not looked at yet */
+        unsigned users;       /* runs under way */
+        bool stale;           /* somebody may have written since it was looked at */
+    } held_hash;
     struct policy_cache policies;
     struct files_memory files;
     int untidy;                    /* a store in which something is left to be done; -1: none */
@@ -142,6 +149,7 @@ struct nacre_result {
         int root;
         const char *cache, *exclude; /* NULL: none */
         struct fs_hash *hash;        /* NULL: there is none */
+        bool held;                   /* the workspace is in memory: the handle has it */
         int failure;
         struct err err;
     } hashing;
@@ -270,7 +278,10 @@ void early_clear(struct nacre *n);
 /* contain.c: this process's umask, without the race of setting it. */
 unsigned engine_umask(void);
 
-/* contain.c: a mount of the workspace in memory, for a sandbox that is built ahead. */
+/* contain.c: a mount of the workspace in memory, which is made at its first use. */
+int engine_memory_mount(struct nacre *n, const struct policy *policy, struct err *e);
+
+/* contain.c: the same for a sandbox that is built ahead. */
 int engine_held_mount(void *handle);
 
 /* contain.c: everything of a run up to its plan; `text` is the canonical one, `notes` may be NULL.
@@ -362,12 +373,16 @@ void recording_close(struct nacre *n);
 
 /*
  * hashing.c: begins with the run; `before` waits, and where others may have used the workspace
- * looks again; `after` takes the committed changes in.
+ * looks again; `after` takes the committed changes in. In memory there is no layer: what is there
+ * is looked at before the run, unless that is known from the last one, and after it.
  */
 void hashing_begin(nacre_result *r, const struct setting *setting);
 void hashing_before(nacre_result *r, bool shared);
 void hashing_after(nacre_result *r);
 void hashing_end(nacre_result *r);
+/* The workspace as it is now. */
+int engine_fs_hash(struct nacre *n, const struct setting *setting, char ret_hex[SHA256_HEX + 1],
+                   struct err *e);
 
 /*
  * remember.c: a run within a session. `begin` gives the result the text that is judged and run, and
@@ -399,6 +414,13 @@ const char *changes_show_path(const struct change_set *set, uint32_t root, const
 /* scratch.c: landlock strength has no tmpfs; a private directory of the host takes its place. */
 int scratch_make(struct arena *arena, uint32_t uid, uint32_t gid, const char **ret, struct err *e);
 void scratch_remove(const char *path);
+
+/*
+ * shape.c: the texts, exit codes and marks of the policy's `messages`, and its `output`, at the end
+ * of all. Where they change what was printed, a caller is given it then, and not as it comes.
+ */
+bool shape_changes_output(const struct policy *policy);
+void shape_result(nacre_result *r, const nacre_run_options *o);
 
 /* result.c: NULL: out of memory. */
 nacre_result *result_new(struct nacre *n);

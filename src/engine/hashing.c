@@ -12,9 +12,8 @@
 #include "changes/fs_hash.h"
 #include "engine/engine.h"
 
-static void *walk(void *user)
+static int look(struct hashing *h)
 {
-    struct hashing *h = user;
     const char *const exclude[] = {h->exclude, NULL};
     const struct fs_hash_options options = {
         .root_fd = h->root,
@@ -24,26 +23,144 @@ static void *walk(void *user)
         .allocator = &allocator_libc,
     };
     h->failure = fs_hash_open(&options, &h->hash, &h->err);
+    return h->failure;
+}
+
+static void *walk(void *user)
+{
+    look(user);
     return NULL;
+}
+
+static int look_at_all(struct fs_hash *hash, struct err *e)
+{
+    static const char *const everything[] = {""};
+    static const size_t length[] = {0};
+    return fs_hash_update(hash, everything, length, 1, e);
+}
+
+/* --- a workspace in memory --------------------------------------------------------------------
+ */
+
+/* With the lock: what is there now. */
+static int look_at_held(struct nacre *n, const struct policy *policy, struct err *e)
+{
+    struct held_hash *held = &n->held_hash;
+    int r = 0;
+    if (!held->hash) {
+        FD_CLEANUP int root = r = engine_memory_mount(n, policy, e);
+        const struct fs_hash_options options = {
+            .root_fd = root, .mark_unreadable = true, .allocator = &allocator_libc};
+        if (r >= 0)
+            r = fs_hash_open(&options, &held->hash, e);
+    } else if (held->stale || held->users) {
+        r = look_at_all(held->hash, e);
+    }
+    held->stale = r < 0;
+    return r < 0 ? r : 0;
+}
+
+static void begin_held(nacre_result *r, const struct setting *setting)
+{
+    struct held_hash *held = &r->engine->held_hash;
+    struct hashing *h = &r->hashing;
+    pthread_mutex_lock(&held->lock);
+    h->failure = look_at_held(r->engine, setting->decider.policy, &h->err);
+    if (h->failure == 0)
+        fs_hash_root(held->hash, r->fs_hash_before);
+    held->users++;
+    h->held = true;
+    pthread_mutex_unlock(&held->lock);
+}
+
+/* Nothing of the run lives any more. */
+static void finish_held(nacre_result *r)
+{
+    struct held_hash *held = &r->engine->held_hash;
+    struct hashing *h = &r->hashing;
+    pthread_mutex_lock(&held->lock);
+    if (h->failure == 0)
+        h->failure = look_at_all(held->hash, &h->err);
+    if (h->failure == 0)
+        fs_hash_root(held->hash, r->fs_hash_after);
+    held->users--;
+    held->stale = held->users || h->failure < 0;
+    h->held = false;
+    pthread_mutex_unlock(&held->lock);
+    if (h->failure < 0)
+        result_warn(r, "the workspace has no fs_hash: %s", h->err.message);
+}
+
+/* It never came to its end, and nobody looks at what it left. */
+static void give_up_held(nacre_result *r)
+{
+    struct held_hash *held = &r->engine->held_hash;
+    pthread_mutex_lock(&held->lock);
+    held->users--;
+    held->stale = true;
+    r->hashing.held = false;
+    pthread_mutex_unlock(&held->lock);
+}
+
+/* --- a directory --------------------------------------------------------------------------------
+ */
+
+/* Without a store, in a workspace that is only read, everything is read each time. */
+static int open_root(struct arena *arena, const struct setting *setting, struct hashing *h)
+{
+    const char *root = setting->workspace.root;
+    struct store store;
+    h->root = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (h->root < 0)
+        return -errno;
+    if (!setting->decider.policy->workspace_read_only && setting->state_dir &&
+        store_open(arena, setting->state_dir, root, &store, NULL) == 0) {
+        h->cache = arena_format(arena, "%s/fs-hash", store.path);
+        if (path_is_below(store.path, root) && strlen(store.path) > strlen(root))
+            h->exclude = store.path + strlen(root) + 1;
+        store_close(&store);
+    }
+    return 0;
 }
 
 void hashing_begin(nacre_result *r, const struct setting *setting)
 {
     struct hashing *h = &r->hashing;
-    const char *root = setting->workspace.root;
-    struct store store;
-    h->root = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (h->root < 0)
+    if (setting->workspace.in_memory) {
+        begin_held(r, setting);
         return;
-    /* Without a store, in a workspace that is only read, everything is read each time. */
-    if (!setting->decider.policy->workspace_read_only && setting->state_dir &&
-        store_open(&r->arena, setting->state_dir, root, &store, NULL) == 0) {
-        h->cache = arena_format(&r->arena, "%s/fs-hash", store.path);
-        if (path_is_below(store.path, root) && strlen(store.path) > strlen(root))
-            h->exclude = store.path + strlen(root) + 1;
-        store_close(&store);
     }
-    h->started = pthread_create(&h->thread, NULL, walk, h) == 0;
+    if (open_root(&r->arena, setting, h) == 0)
+        h->started = pthread_create(&h->thread, NULL, walk, h) == 0;
+}
+
+int engine_fs_hash(struct nacre *n, const struct setting *setting, char ret_hex[SHA256_HEX + 1],
+                   struct err *e)
+{
+    struct hashing h = {.root = -1};
+    struct arena arena;
+    int r;
+    if (setting->workspace.in_memory) {
+        pthread_mutex_lock(&n->held_hash.lock);
+        r = look_at_held(n, setting->decider.policy, e);
+        if (r == 0)
+            fs_hash_root(n->held_hash.hash, ret_hex);
+        pthread_mutex_unlock(&n->held_hash.lock);
+        return r;
+    }
+    arena_init(&arena, &n->allocator, 1 << 20);
+    r = open_root(&arena, setting, &h);
+    if (r < 0) {
+        err_errno(e, r, "workspace '%s'", setting->workspace.root);
+    } else if ((r = look(&h)) < 0) {
+        *e = h.err;
+    } else {
+        fs_hash_root(h.hash, ret_hex);
+        fs_hash_close(h.hash);
+    }
+    fd_close(&h.root);
+    arena_release(&arena);
+    return r;
 }
 
 static void *save(void *user)
@@ -66,10 +183,8 @@ static void finish_thread(nacre_result *r)
 static void look_again(nacre_result *r)
 {
     struct hashing *h = &r->hashing;
-    static const char *const everything[] = {""};
-    static const size_t length[] = {0};
     struct err e;
-    if (fs_hash_update(h->hash, everything, length, 1, &e) < 0) {
+    if (look_at_all(h->hash, &e) < 0) {
         r->fs_hash_after[0] = '\0';
         result_warn(r, "the workspace could not be looked at again: %s", e.message);
         return;
@@ -84,6 +199,10 @@ void hashing_before(nacre_result *r, bool shared)
 {
     struct hashing *h = &r->hashing;
     bool began = h->started;
+    if (h->held) {
+        finish_held(r);
+        return;
+    }
     finish_thread(r);
     if (h->hash) {
         fs_hash_root(h->hash, r->fs_hash_before);
@@ -133,6 +252,8 @@ void hashing_after(nacre_result *r)
 
 void hashing_end(nacre_result *r)
 {
+    if (r->hashing.held)
+        give_up_held(r);
     finish_thread(r);
     if (r->hashing.hash)
         fs_hash_close(r->hashing.hash);

@@ -123,9 +123,15 @@ static bool take_fingerprint(const struct policy_request *request, const char *h
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         add_text(&f, texts[i]);
     add_list(&f, request->allow);
+    add_text(&f, request->allow ? "mandate" : NULL);
     add_list(&f, request->read_paths);
     add_list(&f, request->write_paths);
     add_list(&f, request->limits);
+    add_list(&f, request->session.allow);
+    add_text(&f, request->session.allow ? "mandate" : NULL);
+    add_list(&f, request->session.deny);
+    add_list(&f, request->session.limits);
+    add_text(&f, request->session.network);
     if (request->config)
         add_file(&f, request->config);
     add_layer(&f, request->system_dir, "");
@@ -183,6 +189,10 @@ static int load(struct policy_cache *c, const struct policy_request *request, co
         .read_paths = copy_list(arena, request->read_paths),
         .write_paths = copy_list(arena, request->write_paths),
         .limits = copy_list(arena, request->limits),
+        .session = {.allow = copy_list(arena, request->session.allow),
+                    .deny = copy_list(arena, request->session.deny),
+                    .limits = copy_list(arena, request->session.limits),
+                    .network = copy(arena, request->session.network)},
     };
     int r = arena->failed ? err_set(e, -ENOMEM, "out of memory")
                           : policy_load(arena, &own, &entry->policy, e);

@@ -200,7 +200,7 @@ static void tell_interest(const struct programs *p, const struct files *files)
 {
     const struct policy *policy = p->setting->decider.policy;
     struct wire_interest interest = {0};
-    if (policy->call_mandate || judge_has_paths(p->setting->decider.judge) ||
+    if (policy_has_mandate(policy) || judge_has_paths(p->setting->decider.judge) ||
         files->count > WIRE_INTEREST_SIZES)
         return;
     for (size_t i = 0; i < files->count; i++)

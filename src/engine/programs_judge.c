@@ -333,8 +333,9 @@ bool programs_judge(const struct programs *p, const struct files *files, struct 
     judge_all(&t);
     if (t.verdict.rule)
         return stop(ret, program->name, t.verdict.rule, t.verdict.key);
-    if (p->setting->decider.policy->call_mandate && !is_mandated(&t, ret_granted))
-        return stop(ret, program->name, "mandate: it is not on the list of this call", "--allow");
+    if (policy_has_mandate(p->setting->decider.policy) && !is_mandated(&t, ret_granted))
+        return stop(ret, program->name, "mandate: it is not on the list of this call",
+                    p->setting->decider.policy->session_mandate ? "configure" : "--allow");
     if (t.failed || arena->failed)
         return stop(ret, program->name, "it cannot be judged", NULL);
     return true;

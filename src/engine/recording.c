@@ -289,6 +289,7 @@ static int fill(nacre_result *r, const nacre_run_options *o, const struct settin
     entry->id = r->correlation_id;
     entry->agent = redact(r, o->agent, &failure);
     entry->session = o->session;
+    entry->job = o->job;
     entry->profile = redact(r, policy->profile, &failure);
     entry->workspace = redact(r, setting->workspace.root, &failure);
     entry->working_dir = redact(r, r->working_dir, &failure);

@@ -52,7 +52,7 @@ int remember_begin(nacre_result *r, nacre_run_options *o, struct setting *settin
         err_set(&r->error, failure, "out of memory for the session");
     if (failure < 0)
         return failure;
-    m->before = state.len;
+    m->before = setting->decider.host.before = state.len;
     const char *cwd = o->cwd ? NULL : usable_cwd(r, &state, setting->workspace.root);
     if (!cwd)
         return 0;
@@ -63,6 +63,7 @@ int remember_begin(nacre_result *r, nacre_run_options *o, struct setting *settin
         return failure;
     policy_cache_release(cache, r->cached);
     r->cached = setting->cached;
+    setting->decider.host.before = m->before;
     return 0;
 }
 

@@ -61,7 +61,7 @@ static int open_policy(struct arena *arena, struct policy_cache *cache, const na
                        const struct workspace *w, const char *home, struct setting *ret,
                        const struct policy **ret_policy, struct err *e)
 {
-    const struct policy_request request = {
+    struct policy_request request = {
         .profile = o->profile,
         .agent = o->agent,
         .config = o->config,
@@ -74,6 +74,13 @@ static int open_policy(struct arena *arena, struct policy_cache *cache, const na
         .write_paths = o->write_paths,
         .limits = o->limits,
     };
+    if (o->mandate)
+        request.session = (struct policy_session){
+            .allow = o->mandate->allow,
+            .deny = o->mandate->deny,
+            .limits = o->mandate->limits,
+            .network = o->mandate->network,
+        };
     if (!cache)
         return policy_load(arena, &request, ret_policy, e);
     int r = policy_cache_get(cache, &request, home, w->root, &ret->cached, e);

@@ -174,6 +174,9 @@ struct facts_host {
     bool (*exists)(void *user, const char *path);
     bool (*is_directory)(void *user, const char *path);
     void *user;
+    /* Bytes of the text that a session left before it: what is said of a text as it was given
+     * (its length, its characters) is not said of them. */
+    size_t before;
 };
 
 /* The facts of a text in `arena`; 0 or -ENOMEM. */

@@ -445,9 +445,8 @@ struct stream walk_apart(struct walk *w, const struct shell_list *list, struct s
 const char *const effect_names[] = {"reads",   "writes",    "deletes",      "runs",
                                     "network", "privilege", "irreversible", NULL};
 
-static size_t count_characters(const struct shell_text *text)
+static size_t count_characters(const char *at, const char *end)
 {
-    const char *at = text->bytes, *end = at + text->len;
     size_t count = 0;
     while (at < end && strchr(" \t\n", *at))
         at++;
@@ -470,9 +469,11 @@ int facts_gather(struct arena *arena, const struct facts_host *host, const struc
     w.main = tree->list;
     w.arguments = value_list(NULL, 0); /* bash -c TEXT, and nothing behind it */
     facts->text_len = tree->source.len;
-    facts->characters = count_characters(&tree->source);
     static const char metacharacters[] = ";&|><$`\\!";
-    for (uint32_t i = 0; i < tree->source.len; i++) {
+    uint32_t own = host->before <= tree->source.len ? (uint32_t)host->before : 0;
+    const char *bytes = tree->source.bytes;
+    facts->characters = count_characters(bytes + own, bytes + tree->source.len);
+    for (uint32_t i = own; i < tree->source.len; i++) {
         if (memchr(metacharacters, tree->source.bytes[i], sizeof(metacharacters) - 1)) {
             facts->has_metacharacters = true;
             facts->metacharacter = i;

@@ -21,6 +21,7 @@ static int add(struct listing *list, const struct policy_file *file, struct err 
         .file = file->name,
         .description = note && note->kind == YAML_SCALAR ? note->text : NULL,
         .layer = file->layer,
+        .preset = file->preset,
     };
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->items[i].name, agent.name) == 0) {
@@ -54,7 +55,12 @@ int policy_agents(struct arena *arena, const struct policy_request *request,
     int r = 0;
     for (const struct policy_builtin *b = policy_builtins; r == 0 && b->name; b++) {
         struct policy_file file = {
-            .layer = LAYER_BUILTIN, .name = b->name, .tree = b->tree, .agent_name = b->name};
+            .layer = LAYER_BUILTIN,
+            .name = b->name,
+            .tree = b->tree,
+            .agent_name = b->name,
+            .preset = b->preset,
+        };
         if (b->agent)
             r = add(&list, &file, e);
     }

@@ -9,30 +9,24 @@
 #include "base/sha256.h"
 #include "policy/load.h"
 
-static void write_patterns(const struct policy_patterns *list, struct json *out)
-{
-    json_array_begin(out);
-    for (size_t i = 0; i < list->count; i++) {
-        json_array_begin(out);
-        for (size_t k = 0; k < list->items[i].count; k++)
-            json_text(out, list->items[i].words[k]);
-        if (list->items[i].rest)
-            json_text(out, "*");
-        json_array_end(out);
-    }
-    json_array_end(out);
-}
-
 static void write_agent(const struct policy *policy, struct json *out)
 {
     json_text(out, policy->agent);
 }
 
+/* Who gave a list means nothing for what it does: with one it is that one, with two both. */
 static void write_call(const struct policy *policy, struct json *out)
 {
+    const bool both = policy->call_mandate && policy->session_mandate;
+    if (both)
+        json_array_begin(out);
     if (policy->call_mandate)
-        write_patterns(&policy->call_allow, out);
-    else
+        policy_patterns_write(&policy->call_allow, out);
+    if (policy->session_mandate)
+        policy_patterns_write(&policy->session_allow, out);
+    if (both)
+        json_array_end(out);
+    if (!policy_has_mandate(policy))
         json_nothing(out);
 }
 

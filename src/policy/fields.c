@@ -10,7 +10,7 @@
 #include "base/options.h"
 #include "policy/load.h"
 
-enum { PATH_LENGTH_MAX = 128, NEAREST_MAX = 256 };
+enum { PATH_LENGTH_MAX = 128, NEAREST_MAX = 256, FIELDS_MAX = 8 };
 
 const char *policy_nearest(const char *const *names, const char *typed)
 {
@@ -313,6 +313,54 @@ static int set_tree(struct loading *l, const struct yaml_node *value,
     return 0;
 }
 
+/* What a name is made of, whoever reads it: a symbol of Lisp, a tool of a model's. */
+static bool is_word(const char *text)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    enum { WORD_MAX_BYTES = 64 };
+    size_t len = strlen(text);
+    return len && len <= WORD_MAX_BYTES && strspn(text, allowed) == len;
+}
+
+/* One field of a map; a buffer and a description may be any line. */
+static int set_one_field(struct loading *l, const struct yaml_node *at, const char **ret)
+{
+    bool line = strcmp(at->key->text, "buffer") == 0 || strcmp(at->key->text, "description") == 0;
+    int r = value_template(l, at, "", ret);
+    if (r == 0 && strchr(*ret, '\n'))
+        return loading_fail(l, at, "%s must be one line", at->key->text);
+    if (r == 0 && !line && !is_word(*ret))
+        return loading_fail(l, at, "%s must be one word of letters, digits, - and _",
+                            at->key->text);
+    return r;
+}
+
+static int set_fields(struct loading *l, const struct yaml_node *value, const char **field)
+{
+    const char *values[FIELDS_MAX] = {0}, *rest = l->key->choices;
+    struct options_piece name;
+    size_t count = 0, found = 0;
+    int r = need_map(l, value);
+    if (r < 0)
+        return r;
+    for (; options_next_choice(&rest, &name); count++) {
+        for (const struct yaml_node *at = value->first; at; at = at->next) {
+            if (strlen(at->key->text) != name.len ||
+                memcmp(at->key->text, name.text, name.len) != 0)
+                continue;
+            if ((r = set_one_field(l, at, &values[count])) < 0)
+                return r;
+            found++;
+        }
+    }
+    /* An empty one takes them all away. */
+    if (found != count_children(value) || (found && found != count))
+        return loading_fail(l, value, "must be a map with just these: %s", l->key->choices);
+    memcpy(field, values, count * sizeof(*values));
+    return 0;
+}
+
 /* A program by its path: no variable of the caller's says which one it is. */
 static int set_argv(struct loading *l, const struct yaml_node *value, struct policy_texts *field)
 {
@@ -326,6 +374,15 @@ static int set_argv(struct loading *l, const struct yaml_node *value, struct pol
     if (field->count > WORDS_MAX)
         return loading_fail(l, value, "has more than %d words", WORDS_MAX);
     return 0;
+}
+
+static int set_path(struct loading *l, const struct yaml_node *value, const char **field)
+{
+    struct policy_text path;
+    int r = value_path(l, value, &path);
+    if (r == 0)
+        *field = path.text;
+    return r;
 }
 
 /* --- one key ---------------------------------------------------------------------------------- */
@@ -385,6 +442,12 @@ static int set_field(struct loading *l, const struct yaml_node *value)
         return value_public_key(l, value, field);
     case KEY_ARGV:
         return set_argv(l, value, field);
+    case KEY_TEMPLATE:
+        return value_template(l, value, l->key->choices, field);
+    case KEY_FIELDS:
+        return set_fields(l, value, field);
+    case KEY_PATH:
+        return set_path(l, value, field);
     case KEY_LANGUAGES:
         return value_languages(l, value, field);
     case KEY_TREE:

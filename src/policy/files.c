@@ -273,7 +273,8 @@ int policy_read_agent(struct arena *arena, const struct policy_request *request,
         *ret = (struct policy_file){.layer = layer};
         for (const struct policy_builtin *b = policy_builtins; b->name; b++) {
             if (b->agent && strcmp(b->name, name) == 0)
-                *ret = (struct policy_file){.layer = layer, .name = b->name, .tree = b->tree};
+                *ret = (struct policy_file){
+                    .layer = layer, .name = b->name, .tree = b->tree, .preset = b->preset};
         }
     } else {
         r = policy_read_listed(arena, request, layer, "agents", name, ret, NULL, e);

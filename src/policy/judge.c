@@ -20,9 +20,10 @@ struct judge {
     const struct policy *policy;
     const struct judge_paths *paths;
     const char *workspace;
-    struct index allow, confirm, deny, call_allow;
-    /* It lets programs run that can do anything in the box: a question about a detour is none. */
-    bool runs_anything;
+    struct index allow, confirm, deny, call_allow, session_allow;
+    /* It lets programs run that can do anything in the box: a question about a detour is none.
+     * Under a mandate that counts for `detours` only if its lists name such a program, too. */
+    bool runs_anything, detours;
     bool has_paths; /* a rule that denies or asks has a path in place of a name */
 };
 
@@ -86,6 +87,22 @@ static bool has_path(const struct index *index)
     return false;
 }
 
+/* A list with a program on it that can do anything in the box. */
+static bool lists_anything(const struct judge *j, const struct index *list)
+{
+    bool found = false;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct policy_pattern *p = list->items[i];
+        const struct knowledge *k =
+            knowledge_find(j->policy->knowledge, p->words[0], strlen(p->words[0]));
+        bool anything = p->count == 1 && !p->exact && k &&
+                        (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
+        found |=
+            anything && !is_whole(&j->deny, p->words[0]) && !is_whole(&j->confirm, p->words[0]);
+    }
+    return found;
+}
+
 int judge_new(struct arena *arena, const struct policy *policy, const char *home,
               const char *workspace, const struct judge **ret, struct err *e)
 {
@@ -98,19 +115,14 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
     if (!j->paths || fill(arena, &policy->allow, &j->allow) < 0 ||
         fill(arena, &policy->confirm, &j->confirm) < 0 ||
         fill(arena, &policy->deny, &j->deny) < 0 ||
-        fill(arena, &policy->call_allow, &j->call_allow) < 0)
+        fill(arena, &policy->call_allow, &j->call_allow) < 0 ||
+        fill(arena, &policy->session_allow, &j->session_allow) < 0)
         return err_set(e, -ENOMEM, "out of memory");
     j->has_paths = has_path(&j->deny) || has_path(&j->confirm);
-    j->runs_anything = policy->unknown == DECISION_ALLOW;
-    for (size_t i = 0; i < j->allow.count; i++) {
-        const struct policy_pattern *p = j->allow.items[i];
-        const struct knowledge *k =
-            knowledge_find(policy->knowledge, p->words[0], strlen(p->words[0]));
-        bool anything = p->count == 1 && !p->exact && k &&
-                        (k->kind == KIND_SHELL || k->kind == KIND_INTERPRETER);
-        j->runs_anything |=
-            anything && !is_whole(&j->deny, p->words[0]) && !is_whole(&j->confirm, p->words[0]);
-    }
+    j->runs_anything = policy->unknown == DECISION_ALLOW || lists_anything(j, &j->allow);
+    j->detours = j->runs_anything &&
+                 (!policy->call_mandate || lists_anything(j, &j->call_allow)) &&
+                 (!policy->session_mandate || lists_anything(j, &j->session_allow));
     *ret = j;
     return 0;
 }
@@ -300,9 +312,16 @@ static void judge_unlisted(struct judging *g, const struct act *act)
     add_reason(g, policy->unknown, "unknown", say(g, "'%s' %s", title(g, act), what), act->span);
 }
 
+/* Whether every list of the call and of its session allows the act. */
+static bool is_mandated(const struct judge *judge, const struct act *act)
+{
+    const struct policy *policy = judge->policy;
+    return (!policy->call_mandate || allowed_by(&judge->call_allow, act)) &&
+           (!policy->session_mandate || allowed_by(&judge->session_allow, act));
+}
+
 static void judge_name(struct judging *g, const struct act *act)
 {
-    const struct policy *policy = g->judge->policy;
     bool denied = judge_listed(g, &g->judge->deny, act, DECISION_DENY, "deny");
     judge_listed(g, &g->judge->confirm, act, DECISION_CONFIRM, "confirm");
     if (denied || (act->flags & ACT_FUNCTION))
@@ -322,8 +341,7 @@ static void judge_name(struct judging *g, const struct act *act)
                    act->span);
     else
         judge_unlisted(g, act);
-    if (policy->call_mandate && !(act->flags & (ACT_TRANSPARENT | ACT_ASSUMED)) &&
-        !allowed_by(&g->judge->call_allow, act))
+    if (!(act->flags & (ACT_TRANSPARENT | ACT_ASSUMED)) && !is_mandated(g->judge, act))
         add_reason(g, DECISION_DENY, "mandate",
                    say(g, "'%s' is not on the list of this call", act->name), act->span);
     if (g->verdict->decision == DECISION_ALLOW && !g->verdict->rule &&
@@ -371,10 +389,12 @@ static const struct {
 static void judge_finding(struct judging *g, const struct finding *f)
 {
     const struct policy *policy = g->judge->policy;
-    if (finding_rules[f->kind].of_the_box && g->judge->runs_anything)
+    if (finding_rules[f->kind].of_the_box && g->judge->detours)
         return;
     enum decision decision = DECISION_CONFIRM;
-    if (finding_rules[f->kind].always_deny || policy->unknown == DECISION_DENY)
+    /* A mandate is a whole list: what nobody can name is not on it. */
+    if (finding_rules[f->kind].always_deny || policy->unknown == DECISION_DENY ||
+        policy_has_mandate(policy))
         decision = DECISION_DENY;
     add_reason(g, decision, finding_rules[f->kind].rule,
                f->why ? say(g, "%s %s", f->what, f->why) : f->what, f->span);
@@ -530,5 +550,5 @@ bool judge_has_paths(const struct judge *judge)
 
 bool judge_is_listed(const struct judge *judge, const struct act *act, bool mandate)
 {
-    return allowed_by(mandate ? &judge->call_allow : &judge->allow, act) != NULL;
+    return mandate ? is_mandated(judge, act) : allowed_by(&judge->allow, act) != NULL;
 }

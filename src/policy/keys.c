@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "base/yaml.h"
+#include "policy/messages.h"
 
 #define FIELD(name) .offset = offsetof(struct policy, name)
 
@@ -24,6 +25,7 @@ const struct policy_key policy_keys[] = {
     {"env.set", KEY_SETTINGS, TIGHTER_SUBSET, FIELD(env_set)},
     {"extends", KEY_EXTENDS, TIGHTER_ALWAYS, .offset = 0},
     {"gates", KEY_TREE, TIGHTER_NEVER, FIELD(gates)},
+    {"jobs.root", KEY_PATH, TIGHTER_SAME, FIELD(jobs_root), .workspace = true},
     {"languages", KEY_LANGUAGES, TIGHTER_SAME, FIELD(languages)},
     {"ledger.every", KEY_DURATION, TIGHTER_LESS, FIELD(ledger.every_ms)},
     {"ledger.max_age", KEY_DURATION, TIGHTER_SAME, FIELD(ledger.max_age_ms)},
@@ -36,12 +38,31 @@ const struct policy_key policy_keys[] = {
     {"limits.output", KEY_SIZE, TIGHTER_LESS, FIELD(limits.output_bytes)},
     {"limits.processes", KEY_COUNT, TIGHTER_LESS, FIELD(limits.processes)},
     {"limits.timeout_max", KEY_DURATION, TIGHTER_LESS, FIELD(limits.timeout_max_ms)},
-    {"messages", KEY_TREE, TIGHTER_NEVER, FIELD(messages)},
+    {"messages.analysis", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.analysis),
+     "command|exit_code|stderr|stdout"},
+    {"messages.chat", KEY_FIELDS, TIGHTER_SAME, FIELD(messages.chat), "action|buffer|target"},
+    {"messages.completed", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.completed), "answer"},
+    {"messages.decisions", KEY_FIELDS, TIGHTER_SAME, FIELD(messages.decisions),
+     "allow|confirm|deny"},
+    {"messages.denied", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.denied), MESSAGE_REFUSAL},
+    {"messages.denied_exit_code", KEY_COUNT, TIGHTER_SAME, FIELD(messages.denied_exit_code)},
+    {"messages.denied_plain", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.denied_plain),
+     MESSAGE_REFUSAL},
+    {"messages.denied_unlisted", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.denied_unlisted),
+     MESSAGE_REFUSAL},
+    {"messages.no_output", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.no_output), ""},
+    {"messages.prompt", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.prompt), MESSAGE_PROMPT},
+    {"messages.timed_out", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.timed_out), "seconds"},
+    {"messages.too_long", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.too_long), "length|maximum"},
+    {"messages.tool", KEY_FIELDS, TIGHTER_SAME, FIELD(messages.tool), "description|name"},
+    {"messages.truncated", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.truncated), ""},
     {"network", KEY_NETWORK, TIGHTER_NETWORK, FIELD(network)},
+    {"output.cut", KEY_SWITCH, TIGHTER_ALWAYS, FIELD(output.cut), "shown|always"},
     {"output.keep", KEY_WORD, TIGHTER_ALWAYS, FIELD(output.keep), "head|tail|both"},
     {"output.limit", KEY_COUNT, TIGHTER_LESS, FIELD(output.limit)},
     {"output.mode", KEY_WORD, TIGHTER_ALWAYS, FIELD(output.mode), "separate|combined"},
     {"output.submit", KEY_BOOL, TIGHTER_FALSE, FIELD(output.submit)},
+    {"output.trim", KEY_BOOL, TIGHTER_ALWAYS, FIELD(output.trim)},
     {"paths.hide", KEY_PATHS, TIGHTER_MORE, FIELD(hide), .workspace = true},
     {"paths.protect", KEY_PATHS, TIGHTER_MORE, FIELD(protect), .workspace = true},
     {"paths.read", KEY_PATHS, TIGHTER_SUBSET, FIELD(read)},
@@ -119,7 +140,7 @@ static void write_pattern(const struct policy_pattern *pattern, struct json *out
     json_array_end(out);
 }
 
-static void write_patterns(const struct policy_patterns *list, struct json *out)
+void policy_patterns_write(const struct policy_patterns *list, struct json *out)
 {
     json_array_begin(out);
     for (size_t i = 0; i < list->count; i++) {
@@ -163,6 +184,25 @@ static void write_tree(const struct yaml_node *node, struct json *out)
     (node->kind == YAML_MAP ? json_object_end : json_array_end)(out);
 }
 
+/* All of them or none; their names are sorted in the table. */
+static void write_fields(const struct policy_key *key, const char *const *values, struct json *out)
+{
+    const char *rest = key->choices;
+    struct options_piece name;
+    if (!values[0]) {
+        json_nothing(out);
+        return;
+    }
+    json_object_begin(out);
+    for (size_t i = 0; options_next_choice(&rest, &name); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "%.*s", (int)name.len, name.text);
+        json_key(out, text);
+        json_text(out, values[i]);
+    }
+    json_object_end(out);
+}
+
 static void write_network(const struct policy *policy, struct json *out)
 {
     if (policy->network != NETWORK_LISTED) {
@@ -196,6 +236,8 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
     case KEY_WORD:
     case KEY_TEXT:
     case KEY_PUBLIC:
+    case KEY_TEMPLATE:
+    case KEY_PATH:
         json_text(out, *(const char *const *)field);
         break;
     case KEY_DURATION:
@@ -204,7 +246,7 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
         json_unsigned(out, *(const uint64_t *)field);
         break;
     case KEY_PATTERNS:
-        write_patterns(field, out);
+        policy_patterns_write(field, out);
         break;
     case KEY_PATHS:
     case KEY_NAMES:
@@ -218,6 +260,9 @@ void policy_key_write(const struct policy *policy, const struct policy_key *key,
         break;
     case KEY_NETWORK:
         write_network(policy, out);
+        break;
+    case KEY_FIELDS:
+        write_fields(key, field, out);
         break;
     case KEY_LANGUAGES:
         policy_write_languages(field, out);

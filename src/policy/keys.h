@@ -31,6 +31,9 @@ enum key_kind {
     KEY_PUBLIC,    /* const char *: a public key as text; NULL */
     KEY_ARGV,      /* struct policy_texts: a program by its path, and its arguments; all of it */
     KEY_LANGUAGES, /* struct policy_languages, written as a map of maps */
+    KEY_TEMPLATE,  /* const char *: a text in which {name} of `choices` may stand; NULL */
+    KEY_FIELDS,    /* const char *[]: a map with just the names of `choices`; all NULL */
+    KEY_PATH,      /* const char *: one path, as KEY_PATHS has them; NULL */
     KEY_TREE,      /* const struct yaml_node *: a map that another room reads */
 };
 
@@ -63,7 +66,7 @@ struct policy_key {
 
 /* Sorted by path, so that those of one group stand together. Ends with a null path. */
 extern const struct policy_key policy_keys[];
-enum { POLICY_KEYS_MAX = 64 };
+enum { POLICY_KEYS_MAX = 96 };
 
 /* The number of a key in the table, or -1. */
 int policy_key_find(const char *path);
@@ -84,6 +87,9 @@ const struct policy_language *policy_new_language(const struct policy_languages 
 
 /* The value, as the canonical form has it. */
 void policy_key_write(const struct policy *policy, const struct policy_key *key, struct json *out);
+
+/* A list of patterns, likewise. */
+void policy_patterns_write(const struct policy_patterns *list, struct json *out);
 
 /* The name of a layer in output: "builtin", "system" … */
 const char *policy_layer_name(enum policy_layer layer);

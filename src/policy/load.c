@@ -84,7 +84,7 @@ static int read_extends(const struct loader *loader, const struct policy_file *f
     *ret = at;
     if (at && (at->kind != YAML_SCALAR || !at->text[0]))
         return yaml_error(loader->e, file->name, at,
-                          "extends: must be safe, dev, full-auto or an agent's name");
+                          "extends: must be safe, dev, full-auto, a preset or an agent's name");
     return 0;
 }
 
@@ -93,7 +93,7 @@ static int unknown_name(const struct loader *loader, const struct policy_file *f
 {
     const char *nearest = nearest_name(loader, at->text, true);
     return yaml_error(
-        loader->e, file->name, at, "extends: no profile and no agent is called '%s'%s%s%s",
+        loader->e, file->name, at, "extends: no profile, preset or agent is called '%s'%s%s%s",
         at->text, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -240,18 +240,25 @@ static int apply_builtin(const struct loader *loader, struct policy *policy,
     return err_set(loader->e, -EINVAL, "policy: no profile is called '%s'", name);
 }
 
+/* With `presets` these alone: what an agent's own profile stands in the place of is the rest. */
 static int apply_chain(const struct loader *loader, struct policy *policy,
-                       struct policy_origin *origins, const struct chain *chain)
+                       struct policy_origin *origins, const struct chain *chain, bool presets)
 {
     int r = 0;
-    for (size_t i = chain->count; i > 0 && r == 0; i--)
+    for (size_t i = chain->count; i > 0 && r == 0; i--) {
+        if (presets && !chain->files[i - 1].preset)
+            continue;
         r = apply(loader, policy, origins, &chain->files[i - 1]);
+        if (r == 0 && chain->files[i - 1].preset)
+            policy->preset = chain->files[i - 1].name;
+    }
     return r;
 }
 
 /*
  * Everything but the command line. `base` is what the configuration extends; `agent` may be NULL. A
- * profile that the agent names stands in the place of what the configuration extends.
+ * profile that the agent names stands in the place of what the configuration extends, but for
+ * presets, which hold for every agent.
  */
 static int build(const struct loader *loader, const struct chain *base, bool project,
                  const struct chain *agent, struct policy *ret)
@@ -273,14 +280,14 @@ static int build(const struct loader *loader, const struct chain *base, bool pro
         r = apply_builtin(loader, &policy, origins, "languages");
     if (r == 0)
         r = apply_builtin(loader, &policy, origins, profile);
-    if (r == 0 && !replaced)
-        r = apply_chain(loader, &policy, origins, base);
+    if (r == 0)
+        r = apply_chain(loader, &policy, origins, base, replaced);
     for (size_t i = 0; r == 0 && i < CONFIG_LAYERS; i++) {
         if (project || config_layers[i] != LAYER_PROJECT)
             r = apply(loader, &policy, origins, &loader->config[config_layers[i]]);
     }
     if (r == 0 && agent)
-        r = apply_chain(loader, &policy, origins, agent);
+        r = apply_chain(loader, &policy, origins, agent, false);
     if (r < 0)
         return r;
     policy.refused = strcmp(policy.profile, "safe") == 0;
@@ -429,9 +436,9 @@ static int apply_list(const struct loader *loader, struct loading *l, const char
 }
 
 /* --allow is a list of its own: it narrows whatever the rest says. */
-static int apply_allow(const struct loader *loader, struct loading *l)
+static int apply_allow(const struct loader *loader, const struct loading *l, const char *option,
+                       const char *const *texts, struct policy_patterns *ret, bool *ret_mandate)
 {
-    const char *const *texts = loader->request->allow;
     if (!texts)
         return 0;
     struct policy aside = {0};
@@ -440,20 +447,21 @@ static int apply_allow(const struct loader *loader, struct loading *l)
     own.origins = arena_alloc_array(loader->arena, POLICY_KEYS_MAX, sizeof(*own.origins));
     if (!own.origins)
         return no_memory(loader);
-    int r = apply_list(loader, &own, "--allow", "shell.allow", texts);
+    int r = apply_list(loader, &own, option, "shell.allow", texts);
     if (r < 0)
         return r;
-    l->policy->call_mandate = true;
-    l->policy->call_allow = aside.allow;
+    *ret_mandate = true;
+    *ret = aside.allow;
     return 0;
 }
 
-static int apply_limit(const struct loader *loader, struct loading *l, const char *text)
+static int apply_limit(const struct loader *loader, struct loading *l, const char *option,
+                       const char *text)
 {
     char path[64];
     size_t len = strcspn(text, "=");
     if (!text[len])
-        return err_set(loader->e, -EINVAL, "--limit: '%s' is not NAME=VALUE", text);
+        return err_set(loader->e, -EINVAL, "%s: '%s' is not NAME=VALUE", option, text);
     snprintf(path, sizeof(path), "limits.%.*s", (int)len, text);
     int number = len < sizeof(path) - sizeof("limits.") ? policy_key_find(path) : -1;
     if (number < 0) {
@@ -461,16 +469,53 @@ static int apply_limit(const struct loader *loader, struct loading *l, const cha
                                "output", "processes", "timeout_max", NULL};
         char *typed = arena_copy(loader->arena, text, len);
         const char *nearest = typed ? policy_nearest(names, typed) : NULL;
-        return err_set(loader->e, -EINVAL, "--limit: no limit is called '%.*s'%s%s%s", (int)len,
-                       text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+        return err_set(loader->e, -EINVAL, "%s: no limit is called '%.*s'%s%s%s", option,
+                       (int)len, text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                        nearest ? "'?" : "");
     }
     struct yaml_node *value = arena_take(loader->arena, sizeof(*value));
     if (!value)
         return no_memory(loader);
     *value = (struct yaml_node){.kind = YAML_SCALAR, .text = text + len + 1};
-    l->option = "--limit";
+    l->option = option;
     return loading_set(l, &policy_keys[number], value);
+}
+
+static int apply_network(const struct loader *loader, struct loading *l, const char *option,
+                         const char *text)
+{
+    if (!text)
+        return 0;
+    struct yaml_node *value = arena_take(loader->arena, sizeof(*value));
+    if (!value)
+        return no_memory(loader);
+    *value = (struct yaml_node){.kind = YAML_SCALAR, .text = text};
+    l->option = option;
+    return loading_set(l, &policy_keys[policy_key_find("network")], value);
+}
+
+/* What a session may do at the most: on top of everything, and never more than that. */
+static int apply_session(const struct loader *loader, struct loading *l)
+{
+    const struct policy_session *session = &loader->request->session;
+    struct policy *policy = l->policy;
+    const struct policy before = *policy;
+    int r = apply_allow(loader, l, "allow", session->allow, &policy->session_allow,
+                        &policy->session_mandate);
+    if (r == 0)
+        r = apply_list(loader, l, "deny", "shell.deny", session->deny);
+    if (r == 0)
+        r = apply_network(loader, l, "network", session->network);
+    for (size_t i = 0; r == 0 && session->limits && session->limits[i]; i++)
+        r = apply_limit(loader, l, "limits", session->limits[i]);
+    for (const struct policy_key *key = policy_keys; r == 0 && key->path; key++) {
+        struct policy_text entry;
+        if (policy_key_widens(key, &before, policy, &entry))
+            r = err_set(loader->e, -EINVAL,
+                        "%s: a mandate can only tighten what the policy says, and this widens it",
+                        key->path);
+    }
+    return r;
 }
 
 static int apply_call(const struct loader *loader, struct policy *policy)
@@ -488,22 +533,17 @@ static int apply_call(const struct loader *loader, struct policy *policy)
                         .origins = origins,
                         .file = &call,
                         .e = loader->e};
-    int r = apply_allow(loader, &l);
+    int r = apply_allow(loader, &l, "--allow", request->allow, &policy->call_allow,
+                        &policy->call_mandate);
     if (r == 0)
         r = apply_list(loader, &l, "--read-path", "paths.read", request->read_paths);
     if (r == 0)
         r = apply_list(loader, &l, "--write-path", "paths.write", request->write_paths);
-    if (r == 0 && request->network) {
-        struct yaml_node *value = arena_take(loader->arena, sizeof(*value));
-        if (!value)
-            return no_memory(loader);
-        *value = (struct yaml_node){.kind = YAML_SCALAR, .text = request->network};
-        l.option = "--network";
-        r = loading_set(&l, &policy_keys[policy_key_find("network")], value);
-    }
+    if (r == 0)
+        r = apply_network(loader, &l, "--network", request->network);
     for (size_t i = 0; r == 0 && request->limits && request->limits[i]; i++)
-        r = apply_limit(loader, &l, request->limits[i]);
-    return r;
+        r = apply_limit(loader, &l, "--limit", request->limits[i]);
+    return r < 0 ? r : apply_session(loader, &l);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -594,6 +634,18 @@ static int check_judge(const struct loader *loader, const struct policy *policy)
                       "approvals.judge: the system's configuration wants answers that are signed");
 }
 
+/* A refusal is never told as a success. */
+static int check_exit_code(const struct loader *loader, const struct policy *policy)
+{
+    const struct policy_origin *origin =
+        &policy->origins[policy_key_find("messages.denied_exit_code")];
+    struct yaml_node place = {.line = origin->line, .column = origin->column};
+    if (policy->messages.denied_exit_code >= 1 && policy->messages.denied_exit_code <= 255)
+        return 0;
+    return yaml_error(loader->e, origin->file, &place,
+                      "messages.denied_exit_code: must be from 1 to 255");
+}
+
 static int load(struct loader *loader, const struct policy **ret)
 {
     struct chain *base = arena_alloc(loader->arena, sizeof(*base));
@@ -619,6 +671,8 @@ static int load(struct loader *loader, const struct policy **ret)
     if (policy->approvals.approver && (r = check_approver(loader, policy)) < 0)
         return r;
     if (policy->approvals.judge.count && (r = check_judge(loader, policy)) < 0)
+        return r;
+    if ((r = check_exit_code(loader, policy)) < 0)
         return r;
     policy->agent = loader->request->agent;
     policy->mandate = policy->mandate && policy->unknown == DECISION_DENY;

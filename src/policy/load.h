@@ -8,11 +8,12 @@
 #include "base/yaml.h"
 #include "policy/keys.h"
 
-/* --- what is built in: made of data/policies and data/agents by tools/embed-policies.c -------- */
+/* --- what is built in: made of data/policies, agents and presets by tools/embed-policies.c ---- */
 
 struct policy_builtin {
     const char *name;
-    bool agent;
+    bool agent;  /* can be named by --agent */
+    bool preset; /* and is a preset: what a configuration extends, whatever agent is named */
     const struct yaml_node *tree;
 };
 extern const struct policy_builtin policy_builtins[]; /* ends with a null name */
@@ -26,6 +27,7 @@ struct policy_file {
     const struct yaml_node *tree;
     bool agent;
     const char *agent_name; /* of an agent's file */
+    bool preset;            /* built in, of data/presets */
 };
 
 /* The layer's config.yaml, or NULL in `ret->tree` when there is none. */
@@ -81,6 +83,9 @@ int loading_set(struct loading *l, const struct policy_key *key, const struct ya
 int value_pattern(struct loading *l, const struct yaml_node *at, struct policy_pattern *ret);
 int value_path(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_host(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
+/* A text of one or more lines; `names` are those that may stand in it in braces. */
+int value_template(struct loading *l, const struct yaml_node *at, const char *names,
+                   const char **ret);
 int value_text(struct loading *l, const struct yaml_node *at, const char **ret);
 int value_send(struct loading *l, const struct yaml_node *at, struct policy_text *ret);
 int value_argument(struct loading *l, const struct yaml_node *at, struct policy_text *ret);

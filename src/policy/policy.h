@@ -80,10 +80,32 @@ struct policy_languages {
 
 enum policy_network { NETWORK_OFF, NETWORK_ON, NETWORK_LISTED };
 
+/*
+ * Texts, exit codes and marks that a preset fixes for what comes of a run. Each is NULL where
+ * nothing is fixed. In a template stands {name} for a value; messages.h has how it is filled in.
+ */
+enum { CHAT_ACTION, CHAT_BUFFER, CHAT_TARGET, CHAT_FIELDS };
+enum { TOOL_DESCRIPTION, TOOL_NAME, TOOL_FIELDS };
+struct policy_messages {
+    const char *analysis;                                /* what a model is asked of a script */
+    const char *completed;                               /* {answer} */
+    const char *denied, *denied_plain, *denied_unlisted; /* for stderr */
+    uint64_t denied_exit_code;
+    const char *no_output; /* in the place of none */
+    const char *prompt;    /* what `nacre prompt` says */
+    const char *timed_out; /* behind what was printed */
+    const char *too_long;  /* as denied */
+    const char *truncated; /* where output was cut */
+    const char *chat[CHAT_FIELDS];
+    const char *decisions[3];      /* allow, confirm, deny; policy_decision_name reads them */
+    const char *tool[TOOL_FIELDS]; /* run_command's, under another name */
+};
+
 /* The effective policy: every layer put together, before ~ and the workspace are put in. */
 struct policy {
     const char *profile; /* safe, dev, full-auto: what it all extends */
     const char *agent;   /* NULL */
+    const char *preset;  /* the last one that it is made of; NULL */
     bool refused;        /* profile safe: nothing runs */
     bool mandate;        /* `allow` is a whole list: what is not on it is denied */
 
@@ -92,6 +114,9 @@ struct policy {
      * they never make anything wider. What is not on them is denied, programs at exec included. */
     struct policy_patterns call_allow;
     bool call_mandate;
+    /* The same of a session's mandate: with both, a command must match one of each. */
+    struct policy_patterns session_allow;
+    bool session_mandate;
     enum decision unknown;
     uint64_t default_timeout_ms;
     uint64_t max_command_length; /* 0: none */
@@ -116,6 +141,8 @@ struct policy {
     struct {
         const char *mode, *keep;
         uint64_t limit;
+        bool cut;    /* every result is cut to the limit, not only what a model is shown */
+        bool trim;   /* blanks at its ends are left out */
         bool submit; /* a line SUBMIT: answer ends a task */
     } output;
     struct {
@@ -143,7 +170,9 @@ struct policy {
         uint64_t max_age_ms, max_bytes;
     } ledger;
     struct policy_texts tools;
-    const struct yaml_node *messages, *gates; /* as written; NULL */
+    struct policy_messages messages;
+    const char *jobs_root; /* where jobs have their workspaces; NULL: the caller's own place */
+    const struct yaml_node *gates; /* as written; NULL */
 
     const struct knowledge_base *knowledge; /* the built-in one, or users' files before it */
     struct policy_texts commands; /* users' files of knowledge: the SHA-256 of each, and where */
@@ -164,6 +193,11 @@ struct policy_request {
     const char *network; /* --network off|on; NULL */
     const char *const *read_paths, *const *write_paths; /* end with NULL; NULL */
     const char *const *limits; /* --limit: each NAME=VALUE. Ends with NULL; NULL */
+    /* What a session lays over all of it: likewise, but -EINVAL for what would widen. */
+    struct policy_session {
+        const char *const *allow, *const *deny, *const *limits;
+        const char *network;
+    } session;
 };
 
 /* Everything that the files and the call say, in one policy. -EINVAL with "FILE:LINE:COLUMN: …". */
@@ -176,6 +210,12 @@ enum decision policy_scripts(const struct policy *policy);
 /* By its name or an alias; NULL: it is not known. */
 const struct policy_language *policy_find_language(const struct policy *policy, const char *name);
 
+/* Whether what is on no list of the call or the session is denied, programs at exec included. */
+static inline bool policy_has_mandate(const struct policy *policy)
+{
+    return policy->call_mandate || policy->session_mandate;
+}
+
 /* The canonical effective policy as JSON: what mandate_hash is the SHA-256 of. */
 void policy_write_canonical(const struct policy *policy, struct json *out);
 
@@ -183,6 +223,7 @@ void policy_write_canonical(const struct policy *policy, struct json *out);
 struct policy_agent {
     const char *name, *file, *description; /* description may be NULL */
     enum policy_layer layer;
+    bool preset; /* it is made to be extended: see docs/presets.md */
 };
 int policy_agents(struct arena *arena, const struct policy_request *request,
                   struct policy_agent **ret, size_t *ret_count, struct err *e);

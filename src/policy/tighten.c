@@ -139,6 +139,16 @@ static bool same_texts(const struct policy_texts *a, const struct policy_texts *
     return same;
 }
 
+static bool same_fields(const struct policy_key *key, const char *const *a, const char *const *b)
+{
+    const char *rest = key->choices;
+    struct options_piece name;
+    bool same = true;
+    for (size_t i = 0; same && options_next_choice(&rest, &name); i++)
+        same = same_text(a[i], b[i]);
+    return same;
+}
+
 static size_t choice_number(const struct policy_key *key, const char *word)
 {
     const char *rest = key->choices;
@@ -198,7 +208,10 @@ bool policy_key_widens(const struct policy_key *key, const struct policy *before
         }
         if (key->kind == KEY_ARGV)
             return !same_texts(old, new);
-        return key->kind == KEY_TEXT || key->kind == KEY_PUBLIC
+        if (key->kind == KEY_FIELDS)
+            return !same_fields(key, old, new);
+        return key->kind == KEY_TEXT || key->kind == KEY_PUBLIC || key->kind == KEY_TEMPLATE ||
+                       key->kind == KEY_PATH
                    ? !same_text(*(const char *const *)old, *(const char *const *)new)
                    : field_number(key, new) != field_number(key, old);
     }

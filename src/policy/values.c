@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "ledger/note.h"
 #include "policy/load.h"
+#include "policy/messages.h"
 
 enum { NAME_LENGTH_MAX = 128, PORT_MAX = 65535 };
 
@@ -239,6 +240,31 @@ int value_text(struct loading *l, const struct yaml_node *at, const char **ret)
         return r;
     if (strlen(at->text) > LENGTH_MAX || strpbrk(at->text, "\n\r\t"))
         return loading_fail(l, at, "must be one line of at most %d bytes", LENGTH_MAX);
+    *ret = at->text;
+    return 0;
+}
+
+int value_template(struct loading *l, const struct yaml_node *at, const char *names,
+                   const char **ret)
+{
+    const char *unknown;
+    size_t len;
+    int r = need_scalar(l, at);
+    if (r < 0)
+        return r;
+    if (!at->text[0])
+        return loading_fail(l, at, "the text is empty");
+    if (strlen(at->text) > MESSAGE_TEMPLATE_MAX)
+        return loading_fail(l, at, "has more than %d bytes", MESSAGE_TEMPLATE_MAX);
+    if (!utf8_valid(at->text, strlen(at->text)))
+        return loading_fail(l, at, "the text is not UTF-8");
+    for (const char *s = at->text; *s; s++) {
+        if (((unsigned char)*s < ' ' && *s != '\n' && *s != '\t') || *s == 0x7F)
+            return loading_fail(l, at, "the text has a control character in it");
+    }
+    if (message_find_unknown(at->text, names, &unknown, &len))
+        return loading_fail(l, at, "{%.*s} is no value that this text has%s%s", (int)len, unknown,
+                            names[0] ? "; there are: " : "", names);
     *ret = at->text;
     return 0;
 }

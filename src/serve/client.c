@@ -46,7 +46,7 @@ bool daemon_can_run(const nacre_run_options *o)
     const char *const places[] = {o->config, NULL};
     return !o->session && !o->terminal && !o->input_timeout_ms && !o->on_start && !o->all_output &&
            !o->shared && !o->unrecorded && !o->wait_for_answer && !o->on_pending &&
-           o->confirm_by == NACRE_CONFIRM_PERSON && are_absolute(o->read_paths) &&
+           o->confirm_by == NACRE_CONFIRM_PERSON && !o->mandate && are_absolute(o->read_paths) &&
            are_absolute(o->write_paths) && (!o->config || are_absolute(places)) &&
            !(o->workspace && strcmp(o->workspace, WORKSPACE_IN_MEMORY) == 0);
 }

@@ -28,10 +28,10 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "serve/jsonrpc.h"
 
 enum {
-    MCP_MESSAGE_MAX = 8 << 20,
-    MCP_DEPTH_MAX = 64,
+    MCP_MESSAGE_MAX = JSONRPC_MESSAGE_MAX,
     MCP_PARALLEL = 16,
     MCP_PARALLEL_MAX = 256,
     MCP_POOL = 4,
@@ -40,7 +40,7 @@ enum {
 };
 
 struct mcp_call;
-struct mcp_reply;
+struct jsonrpc_reply;
 
 struct mcp_options {
     const nacre_run_options *run; /* place and policy of every run; lives as long as the server */
@@ -53,7 +53,7 @@ struct mcp_options {
     int (*write)(void *user, const char *line, size_t len);
     void *user;
     /* For tests: called in place of each tool. NULL: none. */
-    void (*instead)(void *user, struct mcp_call *call, struct mcp_reply *reply);
+    void (*instead)(void *user, struct mcp_call *call, struct jsonrpc_reply *reply);
 };
 
 /* --- mcp.c: the server without a transport --------------------------------------------------- */
@@ -75,7 +75,7 @@ void mcp_hang_up(struct mcp *m);
 /* The same, and waits for all of it. Accepts NULL. */
 void mcp_free(struct mcp *m);
 
-/* --- mcp_stdio.c: the server on two descriptors ---------------------------------------------- */
+/* --- the server on two descriptors ----------------------------------------------------------- */
 
 struct mcp_stdio_options {
     struct mcp_options mcp; /* without `write` */

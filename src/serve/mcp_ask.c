@@ -180,7 +180,7 @@ static void send_question(struct mcp *m, const struct mcp_question *q, const cha
 {
     struct buf line;
     struct json j;
-    buf_init(&line, &allocator_libc, MCP_REPLY_MAX);
+    buf_init(&line, &allocator_libc, JSONRPC_REPLY_MAX);
     buf_append_format(&line,
                       "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"elicitation/create\","
                       "\"params\":",
@@ -194,7 +194,7 @@ static void send_question(struct mcp *m, const struct mcp_question *q, const cha
 static void take_back_question(struct mcp *m, const struct mcp_question *q)
 {
     struct buf line;
-    buf_init(&line, &allocator_libc, MCP_REPLY_MAX);
+    buf_init(&line, &allocator_libc, JSONRPC_REPLY_MAX);
     buf_append_format(&line,
                       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                       "\"requestId\":%s,\"reason\":\"nobody answered in time\"}}",
@@ -205,11 +205,11 @@ static void take_back_question(struct mcp *m, const struct mcp_question *q)
 static uint64_t answer_time(struct mcp *m)
 {
     enum { OTHERWISE_MS = 60 * 1000 };
-    struct mcp_place place;
+    struct past_place place;
     if (mcp_place_open(m, &place, NULL) < 0)
         return OTHERWISE_MS;
     uint64_t ms = place.setting.decider.policy->approvals.timeout_ms;
-    mcp_place_close(&place);
+    past_place_close(&place);
     return ms ? ms : OTHERWISE_MS;
 }
 
@@ -254,7 +254,7 @@ int mcp_ask(struct mcp_call *call, const char *text)
     return q.answer;
 }
 
-void mcp_answered(struct mcp *m, const struct mcp_message *message)
+void mcp_answered(struct mcp *m, const struct jsonrpc_message *message)
 {
     pthread_mutex_lock(&m->lock);
     for (struct mcp_question *q = m->questions; q; q = q->next) {
@@ -288,7 +288,7 @@ static int hash_call(const struct mcp_call *call, const char *mandate,
     return 0;
 }
 
-static void reply_question(struct mcp_reply *reply, const char *text, const char *state)
+static void reply_question(struct jsonrpc_reply *reply, const char *text, const char *state)
 {
     struct json j;
     json_init_buf(&j, &reply->result);
@@ -342,7 +342,7 @@ static int read_answer(struct mcp_call *call, const json_t *state,
                               clock_monotonic_ms());
     pthread_mutex_unlock(&m->lock);
     if (!good) {
-        mcp_reply_fail(call->reply, MCP_INVALID_PARAMS,
+        jsonrpc_reply_fail(call->reply, JSONRPC_INVALID_PARAMS,
                        "requestState is not good for this call: it is of another one, was used, is "
                        "too old, or the policy has changed");
         call->replied = true;

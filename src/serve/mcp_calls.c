@@ -51,8 +51,8 @@ bool mcp_is_cancelled(struct mcp_call *call)
 
 static void work_on(struct mcp *m, struct mcp_call *call)
 {
-    struct mcp_reply reply;
-    mcp_reply_init(&reply);
+    struct jsonrpc_reply reply;
+    jsonrpc_reply_init(&reply);
     call->method->answer(call, &reply);
     pthread_mutex_lock(&m->lock);
     /* Nobody waits for an answer to what was cancelled. */
@@ -61,7 +61,7 @@ static void work_on(struct mcp *m, struct mcp_call *call)
     pthread_mutex_unlock(&m->lock);
     if (tells)
         mcp_send_reply(m, call->id, &reply);
-    mcp_reply_release(&reply);
+    jsonrpc_reply_release(&reply);
 }
 
 static struct mcp_call *next_queued(struct mcp *m)
@@ -247,16 +247,16 @@ static void append_progress(const struct mcp_call *call, uint64_t now, struct bu
 /* Past its client's patience: what it is answered with, and it goes on. */
 static void answer_with_handle(struct mcp_call *call, struct buf *out)
 {
-    struct mcp_reply reply;
+    struct jsonrpc_reply reply;
     struct mcp_said said;
-    mcp_reply_init(&reply);
+    jsonrpc_reply_init(&reply);
     mcp_said_init(&said);
     mcp_run_detach(call->m, call->run, &said);
     mcp_reply_said(&reply, call, &said);
     mcp_append_reply(out, call->id, &reply);
     mcp_call_detach(call);
     mcp_said_release(&said);
-    mcp_reply_release(&reply);
+    jsonrpc_reply_release(&reply);
 }
 
 static void nearer(int *next, uint64_t now, uint64_t due)
@@ -272,7 +272,7 @@ int mcp_calls_tick(struct mcp *m)
     const uint64_t patience = m->options.patience_ms, every = m->options.progress_ms;
     struct buf lines;
     int next = -1;
-    buf_init(&lines, &allocator_libc, 2 * (size_t)MCP_REPLY_MAX);
+    buf_init(&lines, &allocator_libc, 2 * (size_t)JSONRPC_REPLY_MAX);
     pthread_mutex_lock(&m->lock);
     for (struct mcp_call *call = m->calls; call; call = call->next) {
         if (call->answered || call->cancelled)

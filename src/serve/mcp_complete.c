@@ -9,7 +9,7 @@
 enum { VALUES_MAX = 100, SEEN_MAX = 1000 };
 
 struct completing {
-    const struct mcp_place *place;
+    const struct past_place *place;
     const char *start;
     bool indexes;
     struct json *json;
@@ -20,7 +20,7 @@ static int add_row(void *user, const struct history_row *row)
 {
     struct completing *c = user;
     char index[24];
-    if (!mcp_is_here(c->place, row->workspace))
+    if (!past_is_here(c->place, row->workspace))
         return 0;
     snprintf(index, sizeof(index), "%" PRIu64,
              row->result == HISTORY_NONE ? row->index : row->result);
@@ -43,27 +43,27 @@ static bool wants_values(const json_t *ref, const char *name, bool *ret_indexes)
            (strcmp(name, "id") == 0 || strcmp(name, "index") == 0);
 }
 
-void mcp_complete(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_complete(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     const json_t *ref = json_object_get(call->params, "ref");
     const json_t *argument = json_object_get(call->params, "argument");
     const char *type = json_string_value(json_object_get(ref, "type"));
     const char *name = json_string_value(json_object_get(argument, "name"));
     const char *value = json_string_value(json_object_get(argument, "value"));
-    struct mcp_place place;
+    struct past_place place;
     struct history *h = NULL;
     struct err e = {0};
     struct json j;
     if (!type || (strcmp(type, "ref/prompt") != 0 && strcmp(type, "ref/resource") != 0)) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "ref is neither a prompt nor a resource");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "ref is neither a prompt nor a resource");
         return;
     }
     if (!name || !value) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "argument has no name and value");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "argument has no name and value");
         return;
     }
     if (mcp_place_open(call->m, &place, &e) < 0) {
-        mcp_reply_fail(reply, MCP_INTERNAL_ERROR, "%s", e.message);
+        jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR, "%s", e.message);
         return;
     }
     const struct history_filter filter = {.workspace = place.setting.workspace.root};
@@ -74,7 +74,7 @@ void mcp_complete(struct mcp_call *call, struct mcp_reply *reply)
     json_object_begin(&j);
     json_key(&j, "values");
     json_array_begin(&j);
-    if (wants && mcp_history_open(&place, &h, &e) == 0)
+    if (wants && past_history_open(&place, &h, &e) == 0)
         history_list(h, &filter, add_row, &c, &e);
     json_array_end(&j);
     json_key(&j, "hasMore");
@@ -82,5 +82,5 @@ void mcp_complete(struct mcp_call *call, struct mcp_reply *reply)
     json_object_end(&j);
     mcp_result_end(&j, reply);
     history_close(h);
-    mcp_place_close(&place);
+    past_place_close(&place);
 }

@@ -13,8 +13,6 @@
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 
-enum { BATCH_MAX = 256 };
-
 const char *const mcp_modern_version = "2026-07-28";
 
 /* The newest first: it is the answer to a client that names one that is not known. */
@@ -54,18 +52,18 @@ static void put_instructions(struct json *j, struct mcp *m)
     buf_release(&text);
 }
 
-static void answer_initialize(struct mcp_call *call, struct mcp_reply *reply)
+static void answer_initialize(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct mcp *m = call->m;
     const json_t *version = json_object_get(call->params, "protocolVersion");
     const json_t *capabilities = json_object_get(call->params, "capabilities");
     struct json j;
     if (!json_is_string(version)) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "protocolVersion is not a text");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "protocolVersion is not a text");
         return;
     }
     if (capabilities && !json_is_object(capabilities)) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "capabilities are not an object");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "capabilities are not an object");
         return;
     }
     m->version = legacy_versions[0];
@@ -94,7 +92,7 @@ static void answer_initialize(struct mcp_call *call, struct mcp_reply *reply)
     mcp_result_end(&j, reply);
 }
 
-static void answer_discover(struct mcp_call *call, struct mcp_reply *reply)
+static void answer_discover(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct json j;
     mcp_result_begin(&j, reply, call, true);
@@ -107,7 +105,7 @@ static void answer_discover(struct mcp_call *call, struct mcp_reply *reply)
     mcp_result_end(&j, reply);
 }
 
-static void answer_ping(struct mcp_call *call, struct mcp_reply *reply)
+static void answer_ping(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct json j;
     mcp_result_begin(&j, reply, call, false);
@@ -144,7 +142,7 @@ static const struct mcp_method *find_method(const char *name)
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-static void put_versions(struct mcp_reply *reply, const char *requested)
+static void put_versions(struct jsonrpc_reply *reply, const char *requested)
 {
     struct json j;
     json_init_buf(&j, &reply->data);
@@ -161,7 +159,7 @@ static void put_versions(struct mcp_reply *reply, const char *requested)
 }
 
 /* The era of a request is what itself says; false: it says it wrongly. */
-static bool read_meta(struct mcp_call *call, struct mcp_reply *reply)
+static bool read_meta(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     const json_t *meta = json_object_get(call->params, "_meta");
     const json_t *version = json_object_get(meta, META_VERSION);
@@ -170,46 +168,46 @@ static bool read_meta(struct mcp_call *call, struct mcp_reply *reply)
     call->era = MCP_ERA_LEGACY;
     call->elicits = call->m->client_elicits;
     if (meta && !json_is_object(meta))
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "_meta is not an object");
-    else if (token && !mcp_id_text(token, call->token, sizeof(call->token)))
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "progressToken is neither a text nor an integer");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "_meta is not an object");
+    else if (token && !jsonrpc_id_text(token, call->token, sizeof(call->token)))
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "progressToken is neither a text nor an integer");
     else if (version && !json_is_string(version))
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "%s is not a text", META_VERSION);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "%s is not a text", META_VERSION);
     if (reply->code || !version)
         return !reply->code;
     call->era = MCP_ERA_MODERN;
     if (strcmp(json_string_value(version), mcp_modern_version) != 0) {
-        mcp_reply_fail(reply, MCP_UNSUPPORTED_VERSION, "protocol version '%.40s' is not supported",
+        jsonrpc_reply_fail(reply, MCP_UNSUPPORTED_VERSION, "protocol version '%.40s' is not supported",
                        json_string_value(version));
         put_versions(reply, json_string_value(version));
     } else if (!json_is_object(capabilities)) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "_meta has no %s", META_CAPABILITIES);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "_meta has no %s", META_CAPABILITIES);
     }
     call->elicits = can_elicit(capabilities);
     return !reply->code;
 }
 
-static bool is_permitted(const struct mcp_call *call, const char *name, struct mcp_reply *reply)
+static bool is_permitted(const struct mcp_call *call, const char *name, struct jsonrpc_reply *reply)
 {
     const struct mcp_method *method = call->method;
     unsigned now = call->era == MCP_ERA_MODERN ? MCP_WHEN_MODERN
                    : call->m->era              ? MCP_WHEN_LEGACY
                                                : MCP_WHEN_FIRST;
     if (!method)
-        mcp_reply_fail(reply, MCP_NO_METHOD, "there is no method '%.80s'", name);
+        jsonrpc_reply_fail(reply, JSONRPC_NO_METHOD, "there is no method '%.80s'", name);
     else if (method->when & now)
         return true;
     else if (now == MCP_WHEN_MODERN)
-        mcp_reply_fail(reply, MCP_NO_METHOD, "there is no method '%.80s' in revision %s", name,
+        jsonrpc_reply_fail(reply, JSONRPC_NO_METHOD, "there is no method '%.80s' in revision %s", name,
                        mcp_modern_version);
     else if (method->when == MCP_WHEN_MODERN)
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "'%.80s' needs _meta with %s and %s", name,
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "'%.80s' needs _meta with %s and %s", name,
                        META_VERSION, META_CAPABILITIES);
     else if (now == MCP_WHEN_FIRST)
-        mcp_reply_fail(reply, MCP_INVALID_REQUEST,
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_REQUEST,
                        "'%.80s' comes after initialize, or with the version in its _meta", name);
     else
-        mcp_reply_fail(reply, MCP_INVALID_REQUEST, "it is initialized already");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_REQUEST, "it is initialized already");
     return false;
 }
 
@@ -222,18 +220,18 @@ static bool is_in_flight(struct mcp *m, const char *id)
 }
 
 /* The value goes to the call: who works on it is another thread, and shares it with nobody. */
-static void dispatch_request(struct mcp *m, json_t *value, const struct mcp_message *message,
+static void dispatch_request(struct mcp *m, json_t *value, const struct jsonrpc_message *message,
                              size_t bytes)
 {
-    struct mcp_reply reply;
+    struct jsonrpc_reply reply;
     if (is_in_flight(m, message->id)) {
-        mcp_send_error(m, message->id, MCP_INVALID_REQUEST, "a request with this id is under way");
+        mcp_send_error(m, message->id, JSONRPC_INVALID_REQUEST, "a request with this id is under way");
         json_decref(value);
         return;
     }
     struct mcp_call *call = calloc(1, sizeof(*call));
     if (!call) {
-        mcp_send_error(m, message->id, MCP_INTERNAL_ERROR, "out of memory");
+        mcp_send_error(m, message->id, JSONRPC_INTERNAL_ERROR, "out of memory");
         json_decref(value);
         return;
     }
@@ -245,7 +243,7 @@ static void dispatch_request(struct mcp *m, json_t *value, const struct mcp_mess
     call->cancel_fd = -1;
     call->begun_ms = call->progressed_ms = clock_monotonic_ms();
     memcpy(call->id, message->id, sizeof(call->id));
-    mcp_reply_init(&reply);
+    jsonrpc_reply_init(&reply);
     bool good = read_meta(call, &reply) && is_permitted(call, message->method, &reply);
     if (good && call->method->answer == mcp_tools_call)
         good = mcp_tools_resolve(call, &reply);
@@ -257,37 +255,37 @@ static void dispatch_request(struct mcp *m, json_t *value, const struct mcp_mess
         mcp_send_reply(m, call->id, &reply);
         mcp_call_free(call);
     }
-    mcp_reply_release(&reply);
+    jsonrpc_reply_release(&reply);
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-static void dispatch_notification(struct mcp *m, const struct mcp_message *message)
+static void dispatch_notification(struct mcp *m, const struct jsonrpc_message *message)
 {
-    char id[MCP_ID_MAX];
+    char id[JSONRPC_ID_MAX];
     /* All others are passed over: nothing here depends on them. */
     if (strcmp(message->method, "notifications/cancelled") == 0 &&
-        mcp_id_text(json_object_get(message->params, "requestId"), id, sizeof(id)))
+        jsonrpc_id_text(json_object_get(message->params, "requestId"), id, sizeof(id)))
         mcp_call_cancel(m, id);
 }
 
 /* Takes the value over. */
 static void dispatch_one(struct mcp *m, json_t *value, size_t bytes)
 {
-    struct mcp_message message;
+    struct jsonrpc_message message;
     struct err e = {0};
-    int code = mcp_message_read(value, &message, &e);
+    int code = jsonrpc_read(value, &message, &e);
     if (code) {
-        if (message.kind != MCP_NOTIFICATION)
+        if (message.kind != JSONRPC_NOTIFICATION)
             mcp_send_error(m, message.id, code, e.message);
         json_decref(value);
         return;
     }
     switch (message.kind) {
-    case MCP_REQUEST:
+    case JSONRPC_REQUEST:
         dispatch_request(m, value, &message, bytes);
         return;
-    case MCP_NOTIFICATION:
+    case JSONRPC_NOTIFICATION:
         dispatch_notification(m, &message);
         break;
     default:
@@ -304,16 +302,16 @@ void mcp_dispatch(struct mcp *m, json_t *value, size_t bytes)
         return;
     }
     if (m->version != legacy_versions[LEGACY_VERSIONS - 1]) {
-        mcp_send_error(m, NULL, MCP_INVALID_REQUEST, "this revision has no batches");
-    } else if (!count || count > BATCH_MAX) {
-        mcp_send_error(m, NULL, MCP_INVALID_REQUEST, "a batch has 1 to 256 messages");
+        mcp_send_error(m, NULL, JSONRPC_INVALID_REQUEST, "this revision has no batches");
+    } else if (!count || count > JSONRPC_BATCH_MAX) {
+        mcp_send_error(m, NULL, JSONRPC_INVALID_REQUEST, "a batch has 1 to 256 messages");
     } else {
         for (size_t i = 0; i < count; i++) {
             json_t *one = json_deep_copy(json_array_get(value, i));
             if (one)
                 dispatch_one(m, one, bytes / count + 1);
             else
-                mcp_send_error(m, NULL, MCP_INTERNAL_ERROR, "out of memory");
+                mcp_send_error(m, NULL, JSONRPC_INTERNAL_ERROR, "out of memory");
         }
     }
     json_decref(value);

@@ -8,67 +8,27 @@
 #include "base/json.h"
 #include "history/history.h"
 #include "jobs/ring.h"
+#include "serve/jsonrpc.h"
+#include "serve/line.h"
 #include "serve/mcp.h"
-#include "serve/mcp_line.h"
 #include "serve/mcp_state.h"
+#include "serve/past.h"
 
-/* --- messages: mcp_message.c ----------------------------------------------------------------- */
+/* Besides the codes of JSON-RPC. */
+enum { MCP_BUSY = -32000, MCP_UNSUPPORTED_VERSION = -32022 };
 
-enum {
-    MCP_PARSE_ERROR = -32700,
-    MCP_INVALID_REQUEST = -32600,
-    MCP_NO_METHOD = -32601,
-    MCP_INVALID_PARAMS = -32602,
-    MCP_INTERNAL_ERROR = -32603,
-    MCP_BUSY = -32000,
-    MCP_UNSUPPORTED_VERSION = -32022,
-};
-
-enum { MCP_ID_MAX = 512, MCP_TOKEN_MAX = 512 };
-
-enum mcp_kind { MCP_NOTHING, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
-
-struct mcp_message {
-    enum mcp_kind kind;
-    char id[MCP_ID_MAX]; /* as JSON; empty: there is none, or it is not known */
-    const char *method;  /* of requests and notifications */
-    json_t *params;      /* an object, or NULL; borrowed */
-    json_t *result;      /* of responses; NULL: it was an error; borrowed */
-};
-
-/* A line as a value, for json_decref; NULL: it is none, and `e` says why. */
-json_t *mcp_parse(const char *line, size_t len, struct err *e);
-
-/* Whose parts are in `value`. 0, or a code of JSON-RPC with the reason in `e`; the id is told all
- * the same where it can be. */
-int mcp_message_read(json_t *value, struct mcp_message *ret, struct err *e);
-
-/* The JSON of a text or an integer; false: it is neither, or too long. */
-bool mcp_id_text(const json_t *value, char *ret, size_t size);
+enum { MCP_TOKEN_MAX = 512 };
 
 /* --- answers: mcp_reply.c -------------------------------------------------------------------- */
 
 enum mcp_era { MCP_ERA_NONE, MCP_ERA_LEGACY, MCP_ERA_MODERN };
 
-enum { MCP_REPLY_MAX = 256 << 20, MCP_REASON_MAX = 1024 };
-
-/* What a request is answered with: a result, or an error of the protocol. */
-struct mcp_reply {
-    struct buf result; /* JSON of an object */
-    int code;          /* of the error; 0: there is none */
-    char message[MCP_REASON_MAX];
-    struct buf data; /* JSON; empty: none */
-};
-
-void mcp_reply_init(struct mcp_reply *r);
-void mcp_reply_release(struct mcp_reply *r);
-void mcp_reply_fail(struct mcp_reply *r, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+enum { MCP_REASON_MAX = JSONRPC_REASON_MAX };
 
 /* Begins the object of a result with what its era wants in it; `cacheable`: it may be kept. */
-void mcp_result_begin(struct json *j, struct mcp_reply *r, const struct mcp_call *call,
+void mcp_result_begin(struct json *j, struct jsonrpc_reply *r, const struct mcp_call *call,
                       bool cacheable);
-void mcp_result_end(struct json *j, struct mcp_reply *r);
+void mcp_result_end(struct json *j, struct jsonrpc_reply *r);
 
 /* What a tool says: text and object, each of which stands alone. */
 struct mcp_said {
@@ -82,12 +42,13 @@ void mcp_said_release(struct mcp_said *s);
 /* An error of the tool's; `key` is the argument that is meant, or NULL. */
 void mcp_said_error(struct mcp_said *s, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void mcp_reply_said(struct mcp_reply *r, const struct mcp_call *call, const struct mcp_said *said);
+void mcp_reply_said(struct jsonrpc_reply *r, const struct mcp_call *call, const struct mcp_said *said);
 
 /* A line to the client. */
-void mcp_send_reply(struct mcp *m, const char *id, const struct mcp_reply *r);
+void mcp_send_reply(struct mcp *m, const char *id, const struct jsonrpc_reply *r);
 void mcp_send_error(struct mcp *m, const char *id, int code, const char *message);
-void mcp_append_reply(struct buf *out, const char *id, const struct mcp_reply *r); /* a line */
+/* The same without sending it. */
+void mcp_append_reply(struct buf *out, const char *id, const struct jsonrpc_reply *r);
 void mcp_send_line(struct mcp *m, struct buf *line); /* without its newline; releases it */
 
 /* --- what is shown: mcp_show.c --------------------------------------------------------------- */
@@ -129,13 +90,13 @@ struct mcp_call {
     bool detached; /* answered, and not counted among those that are worked on */
     enum mcp_era era;
     bool elicits; /* the client can be asked */
-    char id[MCP_ID_MAX];
+    char id[JSONRPC_ID_MAX];
     char token[MCP_TOKEN_MAX]; /* of progress, as JSON; empty: none */
     const struct mcp_method *method;
     const struct mcp_tool *tool; /* of tools/call */
     json_t *message;             /* whole; params are in it */
     json_t *params, *arguments;  /* NULL: none */
-    struct mcp_reply *reply; /* of a tool that answers in another way than by saying something, */
+    struct jsonrpc_reply *reply; /* of a tool that answers in another way than by saying something, */
     bool replied;            /* and then this */
     size_t bytes;            /* of the message */
     uint64_t begun_ms, progressed_ms;
@@ -148,7 +109,7 @@ struct mcp_question;
 struct mcp {
     struct mcp_options options;
     nacre *handle;
-    struct mcp_line line;
+    struct line line;
 
     enum mcp_era era; /* legacy: it was initialized */
     const char *version;
@@ -194,7 +155,7 @@ struct mcp_method {
     const char *name;
     unsigned when;
     bool works; /* takes a while: done by a worker */
-    void (*answer)(struct mcp_call *call, struct mcp_reply *reply);
+    void (*answer)(struct mcp_call *call, struct jsonrpc_reply *reply);
 };
 
 /* Takes the value over. */
@@ -230,27 +191,23 @@ struct mcp_tool {
 
 extern const struct mcp_tool mcp_tools[]; /* ends with a null name */
 
-void mcp_tools_list(struct mcp_call *call, struct mcp_reply *reply);
-void mcp_tools_call(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_tools_list(struct mcp_call *call, struct jsonrpc_reply *reply);
+void mcp_tools_call(struct mcp_call *call, struct jsonrpc_reply *reply);
 /* Finds the tool of the call before it is worked on; false: `reply` says why not. */
-bool mcp_tools_resolve(struct mcp_call *call, struct mcp_reply *reply);
+bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply);
 
 /* Arguments that were checked: NULL or 0 where there is none. */
 const char *mcp_text(const struct mcp_call *call, const char *name, size_t *ret_len);
 uint64_t mcp_count(const struct mcp_call *call, const char *name, uint64_t otherwise);
 bool mcp_flag(const struct mcp_call *call, const char *name);
 
-/* --- the policy and the place: mcp_place.c --------------------------------------------------- */
+/* --- the policy and the place: past.h -------------------------------------------------------- */
 
-struct mcp_place {
-    struct arena arena;
-    struct setting setting;
-    struct mcp *m;
-};
-
-int mcp_place_open(struct mcp *m, struct mcp_place *ret, struct err *e);
-void mcp_place_close(struct mcp_place *p);
-struct mcp_showing mcp_showing_of(const struct policy *policy);
+static inline int mcp_place_open(struct mcp *m, struct past_place *ret, struct err *e)
+{
+    return past_place_open(m->handle, m->options.run, ret, e);
+}
+struct mcp_showing mcp_showing_of(const struct policy *policy); /* mcp_show.c */
 
 /* --- tools that run: mcp_run.c --------------------------------------------------------------- */
 
@@ -296,7 +253,7 @@ enum { MCP_YES = 1, MCP_NO_ANSWER = -1 };
 /* Asks a legacy client and waits. */
 int mcp_ask(struct mcp_call *call, const char *text);
 /* An answer came. */
-void mcp_answered(struct mcp *m, const struct mcp_message *message);
+void mcp_answered(struct mcp *m, const struct jsonrpc_message *message);
 
 /*
  * Asks a modern client: the call's reply is the question, and the call comes again with the answer.
@@ -312,28 +269,20 @@ void mcp_undo(struct mcp_call *call, struct mcp_said *said);
 void mcp_commit(struct mcp_call *call, struct mcp_said *said);
 void mcp_discard(struct mcp_call *call, struct mcp_said *said);
 
-/* The history, and one run of this workspace's (M6); -ENOENT for any other. */
-struct mcp_record {
-    struct mcp_place place;
-    struct history *history;
-    struct history_run run;
-};
-int mcp_history_open(const struct mcp_place *place, struct history **ret, struct err *e);
-int mcp_record_open(struct mcp *m, const char *id, struct mcp_record *ret, struct err *e);
-void mcp_record_close(struct mcp_record *r);
-bool mcp_is_here(const struct mcp_place *place, const char *workspace);
-/* The patch of a run, within so many bytes; true in `ret_more` where there is more. */
-int mcp_patch(const struct transaction *t, size_t max, struct buf *out, bool *ret_more,
-              struct err *e);
+static inline int mcp_record_open(struct mcp *m, const char *id, struct past_record *ret,
+                                  struct err *e)
+{
+    return past_record_open(m->handle, m->options.run, id, ret, e);
+}
 
 /* --- the rest: mcp_resources.c, mcp_prompts.c, mcp_complete.c --------------------------------- */
 
-void mcp_resources_list(struct mcp_call *call, struct mcp_reply *reply);
-void mcp_resources_templates(struct mcp_call *call, struct mcp_reply *reply);
-void mcp_resources_read(struct mcp_call *call, struct mcp_reply *reply);
-void mcp_prompts_list(struct mcp_call *call, struct mcp_reply *reply);
-void mcp_prompts_get(struct mcp_call *call, struct mcp_reply *reply);
-void mcp_complete(struct mcp_call *call, struct mcp_reply *reply);
+void mcp_resources_list(struct mcp_call *call, struct jsonrpc_reply *reply);
+void mcp_resources_templates(struct mcp_call *call, struct jsonrpc_reply *reply);
+void mcp_resources_read(struct mcp_call *call, struct jsonrpc_reply *reply);
+void mcp_prompts_list(struct mcp_call *call, struct jsonrpc_reply *reply);
+void mcp_prompts_get(struct mcp_call *call, struct jsonrpc_reply *reply);
+void mcp_complete(struct mcp_call *call, struct jsonrpc_reply *reply);
 bool mcp_prompt_has(const char *name, const char *argument);
 /* What the shell can do here, for a model. */
 void mcp_instructions(struct mcp *m, struct buf *out);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "changes/patch.h"
 #include "changes/transaction.h"
 #include "history/format.h"
 #include "history/when.h"
@@ -16,7 +15,7 @@ enum { LIST_DEFAULT = 20, RUN_MAX = 256 << 20 };
  */
 
 struct listing {
-    const struct mcp_place *place;
+    const struct past_place *place;
     const struct mcp_showing *showing;
     struct mcp_said *said;
     struct json json;
@@ -28,7 +27,7 @@ static int list_row(void *user, const struct history_row *row)
     struct listing *l = user;
     struct buf one;
     struct json j;
-    if (!mcp_is_here(l->place, row->workspace))
+    if (!past_is_here(l->place, row->workspace))
         return 0;
     if (l->count == l->limit)
         return 1;
@@ -48,7 +47,7 @@ static int list_row(void *user, const struct history_row *row)
     return l->said->text.failed;
 }
 
-static void say_list(struct mcp_call *call, const struct mcp_place *place, struct history *h,
+static void say_list(struct mcp_call *call, const struct past_place *place, struct history *h,
                      struct mcp_said *said)
 {
     const struct mcp_showing showing = {.limit = 1000, .keep = MCP_KEEP_HEAD};
@@ -93,7 +92,7 @@ static void say_list(struct mcp_call *call, const struct mcp_place *place, struc
 
 static void say_one(struct mcp_call *call, const char *id, struct mcp_said *said)
 {
-    struct mcp_record record;
+    struct past_record record;
     struct err e = {0};
     struct buf json, text;
     const struct format_style plain = {0};
@@ -116,13 +115,13 @@ static void say_one(struct mcp_call *call, const char *id, struct mcp_said *said
         mcp_said_error(said, "id", "it cannot be shown: %s", strerror(-r));
     buf_release(&json);
     buf_release(&text);
-    mcp_record_close(&record);
+    past_record_close(&record);
 }
 
 void mcp_history(struct mcp_call *call, struct mcp_said *said)
 {
     const char *id = mcp_text(call, "id", NULL);
-    struct mcp_place place;
+    struct past_place place;
     struct history *h = NULL;
     struct err e = {0};
     if (id) {
@@ -133,49 +132,21 @@ void mcp_history(struct mcp_call *call, struct mcp_said *said)
         mcp_said_error(said, NULL, "%s", e.message);
         return;
     }
-    int r = mcp_history_open(&place, &h, &e);
+    int r = past_history_open(&place, &h, &e);
     if (r < 0 && r != -ENOENT)
         mcp_said_error(said, NULL, "%s", e.message);
     else
         say_list(call, &place, h, said);
     history_close(h);
-    mcp_place_close(&place);
+    past_place_close(&place);
 }
 
 /* --- diff --------------------------------------------------------------------------------------
  */
 
-struct patching {
-    struct buf *out;
-    size_t max;
-    bool more;
-};
-
-static int add_patch(void *user, const struct patch *p)
-{
-    struct patching *w = user;
-    size_t room = w->max > w->out->len ? w->max - w->out->len : 0;
-    size_t head = p->head.len < room ? p->head.len : room;
-    size_t hunks = p->hunks.len < room - head ? p->hunks.len : room - head;
-    buf_append(w->out, p->head.data, head);
-    buf_append(w->out, p->hunks.data, hunks);
-    w->more |= head < p->head.len || hunks < p->hunks.len;
-    /* Enough: what is left out is not looked at either. */
-    return w->out->failed ? w->out->failed : w->more ? -E2BIG : 0;
-}
-
-int mcp_patch(const struct transaction *t, size_t max, struct buf *out, bool *ret_more,
-              struct err *e)
-{
-    struct patching w = {.out = out, .max = max};
-    int r = patches_make(&t->journal, PATCH_HUNKS, add_patch, &w, e);
-    *ret_more = w.more;
-    return w.more && !out->failed ? 0 : r;
-}
-
 void mcp_diff(struct mcp_call *call, struct mcp_said *said)
 {
-    struct mcp_record record;
+    struct past_record record;
     struct transaction t = TRANSACTION_NONE;
     struct err e = {0};
     struct buf patch, shown, changes;
@@ -192,7 +163,7 @@ void mcp_diff(struct mcp_call *call, struct mcp_said *said)
     int r = transaction_open(&record.place.arena, record.place.setting.state_dir,
                              record.run.main->entry.id, &t, &e);
     if (r == 0)
-        r = mcp_patch(&t, 4 * showing.limit + 4096, &patch, &more, &e);
+        r = past_patch(&t, 4 * showing.limit + 4096, &patch, &more, &e);
     if (r == 0) {
         more |= mcp_show_text(&showing, patch.data, patch.len, &shown);
         buf_append_format(&said->text, "run %s, %s\n", t.journal.id,
@@ -227,5 +198,5 @@ void mcp_diff(struct mcp_call *call, struct mcp_said *said)
     buf_release(&patch);
     buf_release(&shown);
     buf_release(&changes);
-    mcp_record_close(&record);
+    past_record_close(&record);
 }

@@ -9,29 +9,6 @@
 
 /* --- the protocol's -------------------------------------------------------------------------- */
 
-void mcp_reply_init(struct mcp_reply *r)
-{
-    r->code = 0;
-    r->message[0] = '\0';
-    buf_init(&r->result, &allocator_libc, MCP_REPLY_MAX);
-    buf_init(&r->data, &allocator_libc, MCP_REPLY_MAX);
-}
-
-void mcp_reply_release(struct mcp_reply *r)
-{
-    buf_release(&r->result);
-    buf_release(&r->data);
-}
-
-void mcp_reply_fail(struct mcp_reply *r, int code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->message, sizeof(r->message), format, args);
-    va_end(args);
-    r->code = code;
-}
-
 static void put_modern(struct json *j, bool cacheable)
 {
     json_key(j, "resultType");
@@ -55,7 +32,7 @@ static void put_modern(struct json *j, bool cacheable)
     json_object_end(j);
 }
 
-void mcp_result_begin(struct json *j, struct mcp_reply *r, const struct mcp_call *call,
+void mcp_result_begin(struct json *j, struct jsonrpc_reply *r, const struct mcp_call *call,
                       bool cacheable)
 {
     buf_clear(&r->result);
@@ -65,11 +42,11 @@ void mcp_result_begin(struct json *j, struct mcp_reply *r, const struct mcp_call
         put_modern(j, cacheable);
 }
 
-void mcp_result_end(struct json *j, struct mcp_reply *r)
+void mcp_result_end(struct json *j, struct jsonrpc_reply *r)
 {
     json_object_end(j);
     if (json_finish(j) < 0 || r->result.failed)
-        mcp_reply_fail(r, MCP_INTERNAL_ERROR, "the answer cannot be written");
+        jsonrpc_reply_fail(r, JSONRPC_INTERNAL_ERROR, "the answer cannot be written");
 }
 
 /* --- a tool's -------------------------------------------------------------------------------- */
@@ -120,7 +97,7 @@ void mcp_said_error(struct mcp_said *s, const char *key, const char *format, ...
     buf_release(&why);
 }
 
-void mcp_reply_said(struct mcp_reply *r, const struct mcp_call *call, const struct mcp_said *said)
+void mcp_reply_said(struct jsonrpc_reply *r, const struct mcp_call *call, const struct mcp_said *said)
 {
     struct json j;
     mcp_result_begin(&j, r, call, false);
@@ -141,7 +118,7 @@ void mcp_reply_said(struct mcp_reply *r, const struct mcp_call *call, const stru
     json_bool(&j, said->is_error);
     mcp_result_end(&j, r);
     if (said->text.failed || said->structured.failed || !said->structured.len)
-        mcp_reply_fail(r, MCP_INTERNAL_ERROR, "the result cannot be written");
+        jsonrpc_reply_fail(r, JSONRPC_INTERNAL_ERROR, "the result cannot be written");
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -157,55 +134,40 @@ void mcp_send_line(struct mcp *m, struct buf *line)
         mcp_hang_up(m);
 }
 
-static void begin_line(struct buf *line, const char *id)
+static void begin_line(struct buf *line)
 {
-    buf_init(line, &allocator_libc, 2 * (size_t)MCP_REPLY_MAX);
-    buf_append_format(line, "{\"jsonrpc\":\"2.0\",\"id\":%s,", id && id[0] ? id : "null");
+    buf_init(line, &allocator_libc, 2 * (size_t)JSONRPC_REPLY_MAX);
 }
 
-static void append_error(struct buf *line, int code, const char *message, const struct buf *data)
+/* Shown to a model: escaped, and no longer than a reason. */
+static void append_error(struct buf *line, const char *id, int code, const char *message,
+                         const struct buf *data)
 {
     struct buf shown;
     buf_init(&shown, &allocator_libc, MCP_SHOWN_MAX);
     mcp_show_line(message, strlen(message), MCP_REASON_MAX, &shown);
-    buf_append_format(line, "\"error\":{\"code\":%d,\"message\":", code);
-    json_append_text(line, shown.data);
-    if (data && data->len) {
-        buf_append_text(line, ",\"data\":");
-        buf_append(line, data->data, data->len);
-    }
-    buf_append_text(line, "}}");
+    jsonrpc_append_error(line, id, code, shown.data, data);
     buf_release(&shown);
 }
 
 void mcp_send_error(struct mcp *m, const char *id, int code, const char *message)
 {
     struct buf line;
-    begin_line(&line, id);
-    append_error(&line, code, message, NULL);
+    begin_line(&line);
+    append_error(&line, id, code, message, NULL);
     mcp_send_line(m, &line);
 }
 
-static void put_reply(struct buf *line, const char *id, const struct mcp_reply *r)
+static void put_reply(struct buf *line, const char *id, const struct jsonrpc_reply *r)
 {
-    begin_line(line, id);
-    if (r->code || r->result.failed) {
-        append_error(line, r->code ? r->code : MCP_INTERNAL_ERROR,
-                     r->code ? r->message : "out of memory", &r->data);
-    } else {
-        buf_append_text(line, "\"result\":");
-        buf_append(line, r->result.data, r->result.len);
-        buf_append_byte(line, '}');
-    }
-    if (line->failed) {
-        /* Nobody waits for ever for an answer that does not fit. */
-        buf_release(line);
-        begin_line(line, id);
-        append_error(line, MCP_INTERNAL_ERROR, "the answer is too long", NULL);
-    }
+    begin_line(line);
+    if (r->code)
+        append_error(line, id, r->code, r->message, &r->data);
+    else
+        jsonrpc_append_reply(line, id, r);
 }
 
-void mcp_append_reply(struct buf *out, const char *id, const struct mcp_reply *r)
+void mcp_append_reply(struct buf *out, const char *id, const struct jsonrpc_reply *r)
 {
     struct buf line;
     put_reply(&line, id, r);
@@ -214,7 +176,7 @@ void mcp_append_reply(struct buf *out, const char *id, const struct mcp_reply *r
     buf_release(&line);
 }
 
-void mcp_send_reply(struct mcp *m, const char *id, const struct mcp_reply *r)
+void mcp_send_reply(struct mcp *m, const char *id, const struct jsonrpc_reply *r)
 {
     struct buf line;
     put_reply(&line, id, r);

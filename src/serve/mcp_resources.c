@@ -35,7 +35,7 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
  */
 
 struct listing {
-    const struct mcp_place *place;
+    const struct past_place *place;
     struct json *json;
     uint64_t count;
 };
@@ -45,7 +45,7 @@ static int list_row(void *user, const struct history_row *row)
     struct listing *l = user;
     struct json *j = l->json;
     struct buf text;
-    if (!mcp_is_here(l->place, row->workspace))
+    if (!past_is_here(l->place, row->workspace))
         return 0;
     if (l->count++ == LISTED)
         return 1;
@@ -74,20 +74,20 @@ static int list_row(void *user, const struct history_row *row)
     return 0;
 }
 
-void mcp_resources_list(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_resources_list(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
-    struct mcp_place place;
+    struct past_place place;
     struct history *h = NULL;
     struct err e = {0};
     struct json j;
     struct listing l = {.place = &place, .json = &j};
     int r = mcp_place_open(call->m, &place, &e);
     if (r < 0) {
-        mcp_reply_fail(reply, MCP_INTERNAL_ERROR, "%s", e.message);
+        jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR, "%s", e.message);
         return;
     }
     const struct history_filter filter = {.workspace = place.setting.workspace.root};
-    r = mcp_history_open(&place, &h, &e);
+    r = past_history_open(&place, &h, &e);
     mcp_result_begin(&j, reply, call, true);
     json_key(&j, "resources");
     json_array_begin(&j);
@@ -96,12 +96,12 @@ void mcp_resources_list(struct mcp_call *call, struct mcp_reply *reply)
     json_array_end(&j);
     mcp_result_end(&j, reply);
     if (r < 0 && r != -ENOENT)
-        mcp_reply_fail(reply, MCP_INTERNAL_ERROR, "%s", e.message);
+        jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR, "%s", e.message);
     history_close(h);
-    mcp_place_close(&place);
+    past_place_close(&place);
 }
 
-void mcp_resources_templates(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_resources_templates(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct json j;
     mcp_result_begin(&j, reply, call, true);
@@ -166,7 +166,7 @@ static bool read_address(const char *uri, struct address *ret)
     return false;
 }
 
-static int read_entry(const struct mcp_record *record, uint64_t index, struct buf *out,
+static int read_entry(const struct past_record *record, uint64_t index, struct buf *out,
                       struct err *e)
 {
     const struct history_run *run = &record->run;
@@ -183,7 +183,7 @@ static int read_entry(const struct mcp_record *record, uint64_t index, struct bu
     return mcp_show_json_text(&whole, found->record, found->record_len, out);
 }
 
-static int read_part(struct mcp_record *record, const struct address *address, struct buf *out,
+static int read_part(struct past_record *record, const struct address *address, struct buf *out,
                      struct err *e)
 {
     const struct mcp_showing shown = {.limit = RESOURCE_MAX / 4, .keep = MCP_KEEP_BOTH};
@@ -191,7 +191,7 @@ static int read_part(struct mcp_record *record, const struct address *address, s
     struct buf bytes;
     bool more = false;
     int r = 0;
-    buf_init(&bytes, &allocator_libc, MCP_REPLY_MAX);
+    buf_init(&bytes, &allocator_libc, JSONRPC_REPLY_MAX);
     switch (address->part) {
     case PART_RECORD:
         r = format_run_json(&record->run, &bytes);
@@ -208,7 +208,7 @@ static int read_part(struct mcp_record *record, const struct address *address, s
         r = transaction_open(&record->place.arena, record->place.setting.state_dir,
                              record->run.main->entry.id, &t, e);
         if (r == 0)
-            r = mcp_patch(&t, RESOURCE_MAX, &bytes, &more, e);
+            r = past_patch(&t, RESOURCE_MAX, &bytes, &more, e);
         if (r == 0)
             mcp_show_text(&shown, bytes.data, bytes.len, out);
         transaction_close(&t);
@@ -221,10 +221,10 @@ static int read_part(struct mcp_record *record, const struct address *address, s
     return r < 0 && e->code == 0 ? err_errno(e, r, "it cannot be shown") : r;
 }
 
-static void fail(struct mcp_reply *reply, const char *uri, const char *why)
+static void fail(struct jsonrpc_reply *reply, const char *uri, const char *why)
 {
     struct json j;
-    mcp_reply_fail(reply, MCP_INVALID_PARAMS, "resource not found: %s", why);
+    jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "resource not found: %s", why);
     json_init_buf(&j, &reply->data);
     json_object_begin(&j);
     json_key(&j, "uri");
@@ -232,17 +232,17 @@ static void fail(struct mcp_reply *reply, const char *uri, const char *why)
     json_object_end(&j);
 }
 
-void mcp_resources_read(struct mcp_call *call, struct mcp_reply *reply)
+void mcp_resources_read(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     const json_t *value = json_object_get(call->params, "uri");
     const char *uri = json_string_value(value);
     struct address address;
-    struct mcp_record record;
+    struct past_record record;
     struct buf text;
     struct err e = {0};
     struct json j;
     if (!uri || json_string_length(value) > URI_MAX) {
-        mcp_reply_fail(reply, MCP_INVALID_PARAMS, "uri is not a text of at most %d bytes", URI_MAX);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "uri is not a text of at most %d bytes", URI_MAX);
         return;
     }
     if (strlen(uri) != json_string_length(value) || !read_address(uri, &address)) {
@@ -272,5 +272,5 @@ void mcp_resources_read(struct mcp_call *call, struct mcp_reply *reply)
         mcp_result_end(&j, reply);
     }
     buf_release(&text);
-    mcp_record_close(&record);
+    past_record_close(&record);
 }

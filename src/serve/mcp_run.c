@@ -114,10 +114,10 @@ static int take_start(void *user, const char *id)
     struct mcp_call *call = running->call;
     struct mcp_run *run = running->run;
     struct mcp *m = call->m;
-    struct mcp_reply reply;
+    struct jsonrpc_reply reply;
     struct mcp_said said;
     bool tells = false;
-    mcp_reply_init(&reply);
+    jsonrpc_reply_init(&reply);
     mcp_said_init(&said);
     pthread_mutex_lock(&m->lock);
     snprintf(run->id, sizeof(run->id), "%s", id);
@@ -134,7 +134,7 @@ static int take_start(void *user, const char *id)
         mcp_send_reply(m, call->id, &reply);
     }
     mcp_said_release(&said);
-    mcp_reply_release(&reply);
+    jsonrpc_reply_release(&reply);
     return 0;
 }
 

@@ -56,7 +56,7 @@ static void put_object(const nacre_result *r, const struct mcp_showing *showing,
     struct json j;
     const char *key;
     json_t *item;
-    buf_init(&whole, &allocator_libc, MCP_REPLY_MAX);
+    buf_init(&whole, &allocator_libc, JSONRPC_REPLY_MAX);
     json_t *value = nacre_result_write_json(r, append, &whole) == 0
                         ? json_loadb(whole.data, whole.len, JSON_ALLOW_NUL, NULL)
                         : NULL;

@@ -153,3 +153,18 @@ int mcp_show_json_text(const struct mcp_showing *s, const char *text, size_t len
     json_decref(value);
     return json_finish(&j);
 }
+
+struct mcp_showing mcp_showing_of(const struct policy *policy)
+{
+    struct mcp_showing s = {.limit = 50000, .keep = MCP_KEEP_BOTH};
+    if (policy && policy->output.limit)
+        s.limit = policy->output.limit;
+    /* What was cut already has its mark behind the limit. */
+    if (policy && policy->output.cut && policy->messages.truncated)
+        s.limit += strlen(policy->messages.truncated);
+    if (policy && policy->output.keep && strcmp(policy->output.keep, "head") == 0)
+        s.keep = MCP_KEEP_HEAD;
+    else if (policy && policy->output.keep && strcmp(policy->output.keep, "tail") == 0)
+        s.keep = MCP_KEEP_TAIL;
+    return s;
+}

@@ -18,7 +18,7 @@ static int take_line(void *user, const char *line, size_t len)
 }
 
 /* The arguments are checked as ever; nothing runs. */
-static void stand_in(void *user, struct mcp_call *call, struct mcp_reply *reply)
+static void stand_in(void *user, struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct mcp_said said;
     (void)user;

@@ -66,7 +66,9 @@ nacre agents
 exits 'agents' 0
 for agent in coder debugger researcher writer; do like "$agent" $'\n'"$out" $'*\n'"$agent *builtin*"; done
 nacre agents --json
-is 'agents --json' "$(value '[.[].name]')" '["coder","debugger","researcher","writer"]'
+is 'agents --json' "$(value '[.[] | select(.preset | not) | .name]')" '["coder","debugger","researcher","writer"]'
+is 'presets among them' "$(value '[.[] | select(.preset) | .name]')" \
+    '["autonomy","bash-medium","lisp-kernel","mandate","workspace-agents"]'
 
 # --- layers -----------------------------------------------------------------------------------
 

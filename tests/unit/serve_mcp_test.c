@@ -23,7 +23,7 @@ static int take_line(void *user, const char *line, size_t len)
 }
 
 /* In place of the tools: says which one it would have been. */
-static void stand_in(void *user, struct mcp_call *call, struct mcp_reply *reply)
+static void stand_in(void *user, struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     struct json j;
     (void)user;
@@ -72,7 +72,7 @@ static void refuses(const char *line, int code, const char *id, const char *name
 {
     char found[512] = "null";
     json_t *value = answer(line);
-    mcp_id_text(json_object_get(value, "id"), found, sizeof(found));
+    jsonrpc_id_text(json_object_get(value, "id"), found, sizeof(found));
     bool right = code_of(value) == code && strcmp(found, id) == 0;
     tap_check(right, "%s", name);
     if (!right)
@@ -116,10 +116,10 @@ static void test_lines(void)
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"params\":{\"id\":1,\"a\":\"";
     memcpy(line, head, sizeof(head) - 1);
     memcpy(line + 19970, "\"},\"id\":77}", 12);
-    refuses(line, MCP_INVALID_REQUEST, "77", "a line that is too long, with its id at the end");
+    refuses(line, JSONRPC_INVALID_REQUEST, "77", "a line that is too long, with its id at the end");
     memset(line, 'x', 20000);
     line[19999] = '\0';
-    refuses(line, MCP_INVALID_REQUEST, "null", "a line that is too long and no message");
+    refuses(line, JSONRPC_INVALID_REQUEST, "null", "a line that is too long and no message");
     free(line);
     answers("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "{}",
             "and the next one is heard");
@@ -127,9 +127,9 @@ static void test_lines(void)
 
 static void skim(const char *text, const char *id, const char *name)
 {
-    struct mcp_skim s = {0};
-    mcp_skim_bytes(&s, text, strlen(text));
-    const char *found = mcp_skim_id(&s);
+    struct line_skim s = {0};
+    line_skim_bytes(&s, text, strlen(text));
+    const char *found = line_skim_id(&s);
     tap_text(found ? found : "-", id, name);
 }
 
@@ -153,34 +153,34 @@ static void test_skim(void)
 static void test_messages(void)
 {
     start(true);
-    refuses("garbage", MCP_PARSE_ERROR, "null", "garbage");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"", MCP_PARSE_ERROR, "null",
+    refuses("garbage", JSONRPC_PARSE_ERROR, "null", "garbage");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"", JSONRPC_PARSE_ERROR, "null",
             "half a message");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"method\":\"x\"}", MCP_PARSE_ERROR,
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"method\":\"x\"}", JSONRPC_PARSE_ERROR,
             "3", "a key twice");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"p\xff\"}", MCP_PARSE_ERROR, "3",
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"p\xff\"}", JSONRPC_PARSE_ERROR, "3",
             "bytes that are not UTF-8");
-    refuses("\"text\"", MCP_INVALID_REQUEST, "null", "a text");
-    refuses("{\"id\":3,\"method\":\"ping\"}", MCP_INVALID_REQUEST, "3", "no version of JSON-RPC");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3.5,\"method\":\"ping\"}", MCP_INVALID_REQUEST, "null",
+    refuses("\"text\"", JSONRPC_INVALID_REQUEST, "null", "a text");
+    refuses("{\"id\":3,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "3", "no version of JSON-RPC");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3.5,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "null",
             "a fraction as id");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", MCP_INVALID_REQUEST, "null",
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "null",
             "null as id");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":7}", MCP_INVALID_REQUEST, "3",
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":7}", JSONRPC_INVALID_REQUEST, "3",
             "a number as method");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":[1]}", MCP_INVALID_PARAMS,
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":[1]}", JSONRPC_INVALID_PARAMS,
             "3", "a list as params");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3}", MCP_INVALID_REQUEST, "3",
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3}", JSONRPC_INVALID_REQUEST, "3",
             "neither method nor result");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\",\"result\":{}}", MCP_INVALID_REQUEST,
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\",\"result\":{}}", JSONRPC_INVALID_REQUEST,
             "3", "both of them");
     char deep[1024] = "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\",\"params\":{\"a\":";
     size_t len = strlen(deep);
     memset(deep + len, '[', 70);
     memset(deep + len + 70, ']', 70);
     memcpy(deep + len + 140, "}}", 3);
-    refuses(deep, MCP_PARSE_ERROR, "4", "too deep");
-    refuses("[{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}]", MCP_INVALID_REQUEST, "null",
+    refuses(deep, JSONRPC_PARSE_ERROR, "4", "too deep");
+    refuses("[{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}]", JSONRPC_INVALID_REQUEST, "null",
             "a batch, before a revision is known that has them");
     buf_clear(&said);
     feed("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/whatever\"}");
@@ -202,24 +202,24 @@ static void test_messages(void)
 static void test_legacy(void)
 {
     start(true);
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", MCP_INVALID_REQUEST, "1",
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", JSONRPC_INVALID_REQUEST, "1",
             "nothing before initialize");
     answers(INITIALIZE("2025-06-18"), "\"protocolVersion\":\"2025-06-18\"", "a known revision");
     tap_check(server->client_elicits, "the client can be asked");
-    refuses(INITIALIZE("2025-06-18"), MCP_INVALID_REQUEST, "0", "no second initialize");
+    refuses(INITIALIZE("2025-06-18"), JSONRPC_INVALID_REQUEST, "0", "no second initialize");
     answers("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", "run_command", "tools");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", MCP_NO_METHOD, "1",
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", JSONRPC_NO_METHOD, "1",
             "an unknown method");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}",
-            MCP_INVALID_PARAMS, "1", "an unknown tool");
+            JSONRPC_INVALID_PARAMS, "1", "an unknown tool");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":5}}",
-            MCP_INVALID_PARAMS, "1", "a tool whose name is no text");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", MCP_INVALID_PARAMS,
+            JSONRPC_INVALID_PARAMS, "1", "a tool whose name is no text");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", JSONRPC_INVALID_PARAMS,
             "1", "discover without its _meta");
     answers("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
             "\"run_command\",\"arguments\":{}}}",
             "\"called\":\"run_command\"", "a tool");
-    refuses("[]", MCP_INVALID_REQUEST, "null", "no batches in this revision");
+    refuses("[]", JSONRPC_INVALID_REQUEST, "null", "no batches in this revision");
     start(true);
     answers(INITIALIZE("1999-01-01"), "\"protocolVersion\":\"2025-11-25\"",
             "the newest for one that is not known");
@@ -248,18 +248,18 @@ static void test_modern(void)
             "call\",\"params\":{\"name\":\"undo\"," META "}}",
             "\"resultType\":\"complete\"", "a tool");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{" META "}}",
-            MCP_NO_METHOD, "1", "no ping");
+            JSONRPC_NO_METHOD, "1", "no ping");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{" META "}}",
-            MCP_NO_METHOD, "1", "no initialize");
+            JSONRPC_NO_METHOD, "1", "no initialize");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
             "\"io.modelcontextprotocol/protocolVersion\":\"2099-01-01\"}}}",
             MCP_UNSUPPORTED_VERSION, "1", "another revision");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}",
-            MCP_INVALID_PARAMS, "1", "no capabilities");
+            JSONRPC_INVALID_PARAMS, "1", "no capabilities");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
             "\"progressToken\":{}}}}",
-            MCP_INVALID_PARAMS, "1", "a token that is none");
+            JSONRPC_INVALID_PARAMS, "1", "a token that is none");
     answers(INITIALIZE("2025-11-25"), "\"protocolVersion\"", "and the other era beside it");
 }
 

@@ -1,5 +1,5 @@
 /* See mcp_line.h. */
-#include "serve/mcp_line.h"
+#include "serve/line.h"
 
 #include <string.h>
 
@@ -8,14 +8,14 @@
 /* --- the id of a message that is not read ----------------------------------------------------- */
 
 /* A text of the outermost object is over: was it the key? */
-static void end_key(struct mcp_skim *s)
+static void end_key(struct line_skim *s)
 {
     s->in_id = s->key_len == 2 && memcmp(s->key, "id", 2) == 0;
     if (s->in_id && ++s->ids == 1)
         s->len = 0;
 }
 
-static void keep(struct mcp_skim *s, char c)
+static void keep(struct line_skim *s, char c)
 {
     if (s->ids != 1)
         return;
@@ -25,7 +25,7 @@ static void keep(struct mcp_skim *s, char c)
         s->broken = true;
 }
 
-static void skim_text(struct mcp_skim *s, char c)
+static void skim_text(struct line_skim *s, char c)
 {
     if (s->in_id)
         keep(s, c);
@@ -43,7 +43,7 @@ static void skim_text(struct mcp_skim *s, char c)
     }
 }
 
-static void skim_byte(struct mcp_skim *s, char c)
+static void skim_byte(struct line_skim *s, char c)
 {
     if (s->in_text) {
         skim_text(s, c);
@@ -90,7 +90,7 @@ static void skim_byte(struct mcp_skim *s, char c)
     }
 }
 
-void mcp_skim_bytes(struct mcp_skim *s, const char *bytes, size_t len)
+void line_skim_bytes(struct line_skim *s, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len && !s->broken; i++)
         skim_byte(s, bytes[i]);
@@ -115,7 +115,7 @@ static bool is_text(const char *text, size_t len)
     return true;
 }
 
-const char *mcp_skim_id(struct mcp_skim *s)
+const char *line_skim_id(struct line_skim *s)
 {
     if (s->broken || s->ids != 1 || s->in_text || s->depth || !s->is_object)
         return NULL;
@@ -125,18 +125,18 @@ const char *mcp_skim_id(struct mcp_skim *s)
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-void mcp_line_init(struct mcp_line *l, size_t max)
+void line_init(struct line *l, size_t max)
 {
-    *l = (struct mcp_line){0};
+    *l = (struct line){0};
     buf_init(&l->bytes, &allocator_libc, max);
 }
 
-void mcp_line_release(struct mcp_line *l)
+void line_release(struct line *l)
 {
     buf_release(&l->bytes);
 }
 
-static void begin(struct mcp_line *l)
+static void begin(struct line *l)
 {
     /* What one long message needed is not kept for all the others. */
     enum { KEPT = 1 << 16 };
@@ -146,7 +146,7 @@ static void begin(struct mcp_line *l)
     l->too_long = false;
 }
 
-static void add(struct mcp_line *l, const char *bytes, size_t len)
+static void add(struct line *l, const char *bytes, size_t len)
 {
     if (!len)
         return;
@@ -154,14 +154,14 @@ static void add(struct mcp_line *l, const char *bytes, size_t len)
         return;
     if (!l->too_long) {
         l->too_long = true;
-        l->skim = (struct mcp_skim){0};
-        mcp_skim_bytes(&l->skim, l->bytes.data, l->bytes.len);
+        l->skim = (struct line_skim){0};
+        line_skim_bytes(&l->skim, l->bytes.data, l->bytes.len);
         buf_release(&l->bytes);
     }
-    mcp_skim_bytes(&l->skim, bytes, len);
+    line_skim_bytes(&l->skim, bytes, len);
 }
 
-void mcp_line_feed(struct mcp_line *l, const char *bytes, size_t len, mcp_line_user *use,
+void line_feed(struct line *l, const char *bytes, size_t len, line_user *use,
                    void *user)
 {
     for (const char *at = bytes, *end = bytes + len; at < end;) {
@@ -170,7 +170,7 @@ void mcp_line_feed(struct mcp_line *l, const char *bytes, size_t len, mcp_line_u
         if (!stop)
             return;
         if (l->too_long)
-            use(user, NULL, 0, mcp_skim_id(&l->skim));
+            use(user, NULL, 0, line_skim_id(&l->skim));
         else
             use(user, l->bytes.data, l->bytes.len, NULL);
         begin(l);

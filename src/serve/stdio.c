@@ -1,12 +1,12 @@
 /*
- * The server on two descriptors. The reader is the calling thread; whoever has something to say
- * writes it himself, and gives up on a client that has left.
+ * See stdio.h. The reader is the calling thread; whoever has something to say writes it himself,
+ * and gives up on a client that has left.
  */
+#include "serve/stdio.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,17 +14,22 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "serve/mcp.h"
 
 enum { READ_MAX = 1 << 16, LEAVING_MS = 2000 };
 
-struct stdio {
-    int in_fd, out_fd;
-    bool out_is_socket;
-    uint64_t left_ms; /* for who has closed its end and does not read */
-    bool gone;
-    int gone_event; /* written to when the client cannot be written to any more */
-};
+int stdio_init(struct stdio *s, int in_fd, int out_fd, struct err *e)
+{
+    struct stat st;
+    *s = (struct stdio){.in_fd = in_fd, .out_fd = out_fd, .left_ms = LEAVING_MS};
+    s->out_is_socket = fstat(out_fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    s->gone_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return s->gone_event < 0 ? err_errno(e, -errno, "cannot make an event") : 0;
+}
+
+void stdio_release(struct stdio *s)
+{
+    fd_close(&s->gone_event);
+}
 
 /* --- out -------------------------------------------------------------------------------------- */
 
@@ -49,7 +54,10 @@ static int wait_for_room(struct stdio *s)
         return errno == EINTR ? 0 : -errno;
     if (n > 0)
         return watched[0].revents & POLLOUT ? 0 : -EPIPE;
-    if (poll(&watched[1], 1, 0) <= 0 || !(watched[1].revents & (POLLRDHUP | POLLHUP | POLLERR)))
+    if (s->gone)
+        return -EPIPE;
+    if (s->patient || poll(&watched[1], 1, 0) <= 0 ||
+        !(watched[1].revents & (POLLRDHUP | POLLHUP | POLLERR)))
         return 0;
     /* Who has closed its end and does not read is not waited for. */
     uint64_t passed = clock_monotonic_ms() - now;
@@ -59,17 +67,17 @@ static int wait_for_room(struct stdio *s)
     return 0;
 }
 
-static int write_line(void *user, const char *line, size_t len)
+int stdio_write(void *stdio, const char *bytes, size_t len)
 {
-    struct stdio *s = user;
+    struct stdio *s = stdio;
     int r = s->gone ? -EPIPE : 0;
     while (len && r == 0) {
         r = wait_for_room(s);
-        ssize_t n = r < 0 ? r : write_some(s, line, len);
+        ssize_t n = r < 0 ? r : write_some(s, bytes, len);
         if (n == -EAGAIN || n == -EINTR)
             continue;
         r = n < 0 ? (int)n : 0;
-        line += n > 0 ? n : 0;
+        bytes += n > 0 ? n : 0;
         len -= n > 0 ? (size_t)n : 0;
     }
     if (r < 0 && !s->gone) {
@@ -82,51 +90,43 @@ static int write_line(void *user, const char *line, size_t len)
 /* --- in --------------------------------------------------------------------------------------- */
 
 /* False: it is over. */
-static bool turn(const struct stdio *s, struct mcp *m, int stop_fd)
+static bool turn(const struct stdio *s, const struct stdio_server *server, int stop_fd,
+                 bool *ended)
 {
-    enum { INPUT, STOP, GONE, WATCHED };
+    enum { INPUT, STOP, GONE, WAKE, OUTPUT, WATCHED };
     static char bytes[READ_MAX];
+    bool reads = !*ended && (!server->takes || server->takes(server->user));
     struct pollfd watched[WATCHED] = {
-        [INPUT] = {.fd = s->in_fd, .events = POLLIN},
+        [INPUT] = {.fd = reads ? s->in_fd : -1, .events = POLLIN},
         [STOP] = {.fd = stop_fd, .events = POLLIN},
         [GONE] = {.fd = s->gone_event, .events = POLLIN},
+        [WAKE] = {.fd = server->wake_fd, .events = POLLIN},
+        [OUTPUT] = {.fd = s->out_fd},
     };
-    if (poll(watched, WATCHED, mcp_tick(m)) < 0)
-        return errno == EINTR;
-    if (watched[STOP].revents || watched[GONE].revents)
+    if (*ended && (!server->rests || server->rests(server->user)))
         return false;
+    if (poll(watched, WATCHED, server->tick ? server->tick(server->user) : -1) < 0)
+        return errno == EINTR;
+    /* Nobody reads: whoever asked is gone. */
+    if (watched[STOP].revents || watched[GONE].revents ||
+        watched[OUTPUT].revents & (POLLERR | POLLNVAL))
+        return false;
+    if (watched[WAKE].revents)
+        eventfd_read(server->wake_fd, &(eventfd_t){0});
     if (!watched[INPUT].revents)
         return true;
     ssize_t n = read(s->in_fd, bytes, sizeof(bytes));
     if (n > 0)
-        mcp_feed(m, bytes, (size_t)n);
-    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+        server->feed(server->user, bytes, (size_t)n);
+    *ended = n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
+    return true;
 }
 
-int mcp_serve(const struct mcp_stdio_options *options, struct err *e)
+void stdio_loop(struct stdio *s, const struct stdio_server *server, int stop_fd)
 {
-    struct stat st;
-    struct stdio s = {.in_fd = options->in_fd, .out_fd = options->out_fd, .left_ms = LEAVING_MS};
-    struct mcp_options mcp = options->mcp;
-    nacre_options open = NACRE_OPTIONS_INIT;
-    nacre_error error;
-    nacre *handle = NULL;
-    struct mcp *m = NULL;
-    s.out_is_socket = fstat(s.out_fd, &st) == 0 && S_ISSOCK(st.st_mode);
-    FD_CLEANUP int gone = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (gone < 0)
-        return err_errno(e, -errno, "cannot make an event");
-    s.gone_event = gone;
-    mcp.write = write_line;
-    mcp.user = &s;
-    open.launcher = options->launcher;
-    open.warm = options->pool;
-    if (nacre_open(&open, &handle, &error) < 0)
-        return err_set(e, error.code, "%s", error.message);
-    int r = mcp_new(&mcp, handle, &m, e);
-    while (r == 0 && turn(&s, m, options->stop_fd))
+    bool ended = false;
+    s->patient = server->rests != NULL;
+    while (turn(s, server, stop_fd, &ended))
         ;
-    mcp_free(m);
-    nacre_close(handle);
-    return r;
+    s->gone = true; /* nobody who still says something waits */
 }
