@@ -157,13 +157,15 @@ void mcp_prompts_get(struct mcp_call *call, struct jsonrpc_reply *reply)
     for (size_t i = 0; name && i < PROMPTS; i++)
         p = strcmp(prompts[i].name, name) == 0 ? &prompts[i] : p;
     if (!p) {
-        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no prompt '%.80s'", name ? name : "");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no prompt '%.80s'",
+                           name ? name : "");
         return;
     }
     const char *argument =
         p->argument ? json_string_value(json_object_get(arguments, p->argument)) : NULL;
     if (p->argument && !argument) {
-        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "the argument '%s' is missing", p->argument);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "the argument '%s' is missing",
+                           p->argument);
         return;
     }
     buf_init(&text, &allocator_libc, MCP_SHOWN_MAX);

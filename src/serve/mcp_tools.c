@@ -270,7 +270,7 @@ bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply)
     call->arguments = arguments;
     if (!call->tool)
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no tool '%.80s'",
-                       json_string_value(name));
+                           json_string_value(name));
     return call->tool != NULL;
 }
 
@@ -288,9 +288,9 @@ static bool is_permitted(struct mcp_call *call, struct jsonrpc_reply *reply)
     bool given = is_given(place.setting.decider.policy, call->tool);
     if (!given)
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS,
-                       "there is no tool '%s': the policy does not give "
-                       "it to this agent",
-                       call->tool->name);
+                           "there is no tool '%s': the policy does not give "
+                           "it to this agent",
+                           call->tool->name);
     past_place_close(&place);
     return given;
 }
