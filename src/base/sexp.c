@@ -329,7 +329,7 @@ static int read_word(struct reader *r, struct sexp **ret)
     const char *text = r->text + begun;
     size_t len = r->at - begun;
     int64_t number;
-    if (!len || (len == 1 && text[0] == '.'))
+    if (!len || (len == 1 && (text[0] == '.' || text[0] == ':')))
         return wrong(r, begun, "nothing that is read here");
     if (!utf8_valid(text, len))
         return wrong(r, begun, "the word is not UTF-8");
