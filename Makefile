@@ -10,8 +10,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 HISTORY ?= 100000
 
-ROOMS := base ledger redact shell facts policy plan sandbox run changes history session approve engine jobs serve cli
-LIBRARY_ROOMS := base ledger redact shell facts policy plan sandbox run changes history session approve engine
+ROOMS := base ledger redact shell facts policy plan sandbox run changes history session work approve engine jobs serve cli
+LIBRARY_ROOMS := base ledger redact shell facts policy plan sandbox run changes history session work approve engine
 
 VERSION := $(shell sed -n 's/^.define NACRE_VERSION "\(.*\)"/\1/p' src/engine/version.h)
 SONAME  := libnacre.so.0

@@ -8,6 +8,7 @@ nacre_run_options place_run_options(const struct place_options *place)
     nacre_run_options options = NACRE_RUN_OPTIONS_INIT;
     options.workspace = place->workspace;
     options.cwd = place->cwd;
+    options.job = place->job;
     options.environment = cli_environment();
     options.unjudged = !cli_judges;
     return options;

@@ -8,6 +8,7 @@
 struct place_options {
     const char *workspace;
     const char *cwd;
+    const char *job;
 };
 
 /* For a command's table; `type` is its option struct, whose field `place` this is. */
@@ -21,13 +22,18 @@ struct place_options {
              "afterwards (default: the nearest parent with .nacre or .git, else the current "      \
              "directory)",                                                                         \
      .offset = offsetof(type, place.workspace)},                                                   \
+        {.name = "job",                                                                            \
+         .kind = OPTION_TEXT,                                                                      \
+         .value_name = "ID",                                                                       \
+         .help = "in the workspace of this job, which `nacre job new` made",                       \
+         .offset = offsetof(type, place.job)},                                                     \
     {                                                                                              \
         .name = "cwd", .kind = OPTION_TEXT, .value_name = "DIR", .completes = COMPLETES_DIRECTORY, \
         .help = "start in this directory of the workspace (default: the workspace itself)",        \
         .offset = offsetof(type, place.cwd)                                                        \
     }
 
-/* The options of a run there, the rest by default. */
+/* The options of a run there, the rest by default; its job is found by decide_run_options. */
 nacre_run_options place_run_options(const struct place_options *place);
 
 /*

@@ -117,14 +117,13 @@ static void print_text(const struct policy *policy)
     struct buf text, out;
     buf_init(&text, &allocator_libc, TEXT_MAX);
     buf_init(&out, &allocator_libc, TEXT_MAX);
-    buf_append_format(
-        &text,
-        "profile       %s%s\npreset        %s\nagent         %s\nmandate       %s\n"
-        "mandate_hash  %s\n\n",
-        policy->profile, policy->refused ? " (nothing runs)" : "",
-        policy->preset ? policy->preset : "none",
-        policy->agent ? policy->agent : "none",
-        policy->mandate ? "shell.allow is the whole list" : "no", policy->hash);
+    buf_append_format(&text,
+                      "profile       %s%s\npreset        %s\nagent         %s\nmandate       %s\n"
+                      "mandate_hash  %s\n\n",
+                      policy->profile, policy->refused ? " (nothing runs)" : "",
+                      policy->preset ? policy->preset : "none",
+                      policy->agent ? policy->agent : "none",
+                      policy->mandate ? "shell.allow is the whole list" : "no", policy->hash);
     for (const struct policy_key *key = policy_keys; key->path; key++) {
         if (policy_key_has_value(key))
             append_key(policy, key, &text);

@@ -124,7 +124,10 @@ static int session_run(const void *options, const struct options_parsed *words)
         return EXIT_WRONG_CALL;
     }
     arena_init(&arena, &allocator_libc, ARENA_MAX);
-    int r = engine_open_setting(&arena, NULL, &o, &s, &e);
+    static const struct policy_options any;
+    int r = decide_run_options(&arena, &any, NULL, &o, &e);
+    if (r == 0)
+        r = engine_open_setting(&arena, NULL, &o, &s, &e);
     if (r == 0 && !s.state_dir)
         r = err_set(&e, -ENOTDIR, "HOME is not set, so there is no state directory");
     if (r == 0 && listing)

@@ -76,7 +76,7 @@ static bool needs_no_shell(const struct reading *reading, const struct plan_requ
 }
 
 /* `r` is NULL where nothing is to run: then no layers are made. */
-static int plan_with(struct nacre *n, struct arena *arena, const char *text,
+static int plan_once(struct nacre *n, struct arena *arena, const char *text,
                      const nacre_run_options *o, const struct setting *s,
                      enum plan_strength strength, const char *scratch, nacre_result *result,
                      struct plan *ret, struct git_guard *guard, struct notes *notes, struct err *e)
@@ -113,9 +113,25 @@ static int plan_with(struct nacre *n, struct arena *arena, const char *text,
     request.limits.timeout_ms = timeout_of(o);
     const struct plan_host *host;
     r = engine_host(n, &host, e);
-    if (r < 0 || (result && warm_take(result, host, &request, o, ret)))
+    if (r < 0 || (result && warm_take(result, host, &request, o, s, ret)))
         return r;
     return plan_build(arena, host, &request, ret, e);
+}
+
+/* The same, once more where something was begun that is not what is wanted now. */
+static int plan_with(struct nacre *n, struct arena *arena, const char *text,
+                     const nacre_run_options *o, const struct setting *s,
+                     enum plan_strength strength, const char *scratch, nacre_result *result,
+                     struct plan *ret, struct git_guard *guard, struct notes *notes, struct err *e)
+{
+    size_t noted = notes ? notes->count : 0;
+    int r = plan_once(n, arena, text, o, s, strength, scratch, result, ret, guard, notes, e);
+    if (!result || !result->early.of)
+        return r;
+    early_give_up(result);
+    *e = (struct err){0};
+    notes->count = noted;
+    return plan_once(n, arena, text, o, s, strength, scratch, result, ret, guard, notes, e);
 }
 
 int engine_plan(struct nacre *n, struct arena *arena, const char *text, const nacre_run_options *o,
@@ -265,7 +281,7 @@ static int collect_output(nacre_result *r, uint64_t limit)
 }
 
 /* What a model is to make of a script's end. */
-static int analyse(nacre_result *r)
+static int analyse(nacre_result *r, const struct policy *policy)
 {
     const struct captured *out = &r->captured[RUN_STDOUT], *err = &r->captured[RUN_STDERR];
     const struct script_outcome outcome = {
@@ -279,7 +295,7 @@ static int analyse(nacre_result *r)
     };
     struct buf text;
     buf_init(&text, &r->engine->allocator, 4 * (size_t)NACRE_OUTPUT_MAX);
-    int failure = script_analyse(NULL, &outcome, &text);
+    int failure = script_analyse(policy->messages.analysis, &outcome, &text);
     if (failure == 0) {
         r->analysis = arena_copy(&r->arena, text.data, text.len);
         r->analysis_len = text.len;
@@ -394,9 +410,10 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         failure = held = engine_memory_mount(r->engine, setting->decider.policy, &r->error);
     if (failure >= 0)
         failure = recording_start(r, o, setting);
-    if (failure >= 0 && r->warm)
-        failure = sandbox_go(&sandbox, &r->engine->allocator, plan, o->stdin_fd >= 0, &r->error);
-    else if (failure >= 0)
+    if (failure >= 0 && r->warm) {
+        const struct plan rest = {plan->steps + r->built, plan->count - r->built};
+        failure = sandbox_go(&sandbox, &r->engine->allocator, &rest, o->stdin_fd >= 0, &r->error);
+    } else if (failure >= 0)
         failure =
             sandbox_start(&sandbox, &r->engine->allocator, plan, flags_of(o), held, &r->error);
     const bool asked = r->judged && r->verdict.decision == DECISION_CONFIRM;
@@ -592,7 +609,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         r->answer =
             answer_find(&r->arena, r->captured[RUN_STDOUT].text, r->captured[RUN_STDOUT].len);
     if (collected == 0 && r->ran && r->script.language)
-        collected = analyse(r);
+        collected = analyse(r, policy);
     if (collected < 0 && failure == 0)
         failure = err_set(&r->error, collected, "out of memory for the output");
     return failure;

@@ -98,9 +98,15 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
     const struct shell_tree *tree;
     phases_enter(&r->phases, PHASE_SETTING);
     struct policy_cache *cache = &r->engine->policies;
-    if (engine_open_setting(&r->judgement, cache, o, setting, &r->error) < 0)
+    struct setting place = {0};
+    if (engine_open_place(&r->judgement, cache, o, &place, &r->error) < 0)
         return false;
-    r->cached = setting->cached;
+    r->cached = place.cached; /* which is let go with the result */
+    if (!o->language)         /* a script's walls have its file in them */
+        early_begin(r, o, &place);
+    if (engine_open_box(&r->judgement, o, &place, &r->error) < 0)
+        return false;
+    *setting = place;
     if (o->language && !open_script(r, o, setting))
         return false;
     if (r->text_len > NACRE_TEXT_MAX) {

@@ -85,6 +85,7 @@ void nacre_close(nacre *n)
     if (n->held_hash.hash)
         fs_hash_close(n->held_hash.hash);
     keeper_end(&n->keeper);
+    early_clear(n);
     recording_close(n);
     policy_cache_clear(&n->policies);
     pthread_mutex_destroy(&n->held_hash.lock);
@@ -110,6 +111,8 @@ static int check_options(const nacre_run_options *o, struct err *e)
         return err_set(e, -EINVAL, "a script has no session: each starts anew");
     if (o->script_args && !o->language)
         return err_set(e, -EINVAL, "arguments are for a script, which has a language");
+    if (o->job && !work_is_id(o->job))
+        return err_set(e, -EINVAL, "a job is called " WORK_PREFIX "UUID, not '%.80s'", o->job);
     if ((unsigned)o->keep > NACRE_KEEP_BOTH)
         return err_set(e, -EINVAL, "run options: unknown value %d of keep", (int)o->keep);
     return 0;
@@ -224,6 +227,8 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
         o->on_output = NULL; /* shape_result gives it */
     /* Without a policy there was no decision. */
     bool recorded = setting.decider.policy && begin_recording(r, o, &setting);
+    if (!runs || !recorded || r->asks)
+        early_give_up(r);
     if (runs && recorded && r->asks) {
         r->working_dir = setting.workspace.cwd;
         runs = asking_settle(r, o, &setting);

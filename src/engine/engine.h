@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "changes/transaction.h"
 #include "engine/box.h"
+#include "engine/early.h"
 #include "engine/files.h"
 #include "engine/phases.h"
 #include "engine/policy_cache.h"
@@ -30,6 +31,7 @@
 #include "policy/verdict.h"
 #include "run/run.h"
 #include "session/session.h"
+#include "work/work.h"
 
 struct nacre {
     struct allocator allocator;
@@ -49,6 +51,7 @@ struct nacre {
     struct files_memory files;
     int untidy;                    /* a store in which something is left to be done; -1: none */
     struct pool pool;              /* sandboxes that are built ahead */
+    struct early_plans early;      /* what they are given before it is asked for */
     struct opened_ledger *ledgers; /* one for each state directory that was used */
 };
 
@@ -107,7 +110,9 @@ struct nacre_result {
     const char *working_dir; /* NULL until it is known */
     const char *rule;        /* that decided; NULL */
     struct sandbox sandbox;  /* opened before the verdict, to be used once */
-    bool warm;               /* it was built ahead, and waits for its plan */
+    bool warm;               /* it was built ahead, and waits for the rest of its plan, */
+    size_t built;            /* so many steps of which it has */
+    struct early early;      /* what it is given before the text is judged */
     bool plain;              /* and its text is a plain command, which takes bash's place */
     bool no_pool;            /* one that was did not do */
     struct sandbox ended;    /* after its use, until its guard is collected */
@@ -218,6 +223,13 @@ const char *engine_state_dir(struct arena *arena, const nacre_run_options *o, co
 int engine_open_setting(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
                         struct setting *ret, struct err *e);
 
+/* The same in two: where and by which policy, and what is around. After a failure of the second the
+ * policy is the caller's to let go. */
+int engine_open_place(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
+                      struct setting *ret, struct err *e);
+int engine_open_box(struct arena *arena, const nacre_run_options *o, struct setting *setting,
+                    struct err *e);
+
 /* The last part of it: a policy made ready to judge; `judge` is its own, if there is one yet.
  * `home` is canonical or NULL. */
 int engine_decider(struct arena *arena, const struct policy *policy, const struct judge *judge,
@@ -246,10 +258,22 @@ void asking_sweep(struct nacre *n, const char *state_dir);
 /* "uid 1000 (ada)", for records. */
 const char *asking_user(struct arena *arena, unsigned uid);
 
-/* warm.c: a sandbox of the pool for this request, if there is one that fits; then `ret` is its
- * plan. */
+/* warm.c: whether a sandbox of the pool would do for such a run, as far as is known before. */
+bool warm_is_possible(const nacre_result *r, const nacre_run_options *o, const char *text);
+/* One for this request, if there is one that fits; then `ret` is its plan. */
 bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_request *request,
-               const nacre_run_options *o, struct plan *ret);
+               const nacre_run_options *o, const struct setting *setting, struct plan *ret);
+
+/* early.c: begins what the last run like this one was shown, if it can be. */
+void early_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
+/* Whether this plan is the one that was begun: then its sandbox is the run's. */
+bool early_use(nacre_result *r, const struct plan *plan);
+/* What was begun is not wanted, if anything was. */
+void early_give_up(nacre_result *r);
+/* This plan is used: the next one may be the same. */
+void early_remember(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
+                    const struct plan *plan);
+void early_clear(struct nacre *n);
 
 /* contain.c: this process's umask, without the race of setting it. */
 unsigned engine_umask(void);
@@ -274,6 +298,8 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
  * policy accepts that.
  */
 int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_request *request);
+/* The layer of the workspace alone, before the rest of the request is known. */
+int reversal_begin_early(nacre_result *r, const struct setting *setting);
 /* The same for a plan that is only shown: nothing is made, and the run has no id yet. */
 int reversal_show(struct arena *arena, const struct setting *setting, struct plan_request *request,
                   struct err *e);
@@ -310,7 +336,9 @@ const char *leaks_find(nacre_result *r, const struct change *c, uint64_t *looked
  * not there, which is a warning.
  */
 int recording_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
-/* What is about to be done. */
+/* Runs that were cut off, whose changes this one has found and brought to rest. */
+int recording_note_mended(nacre_result *r);
+/* What is about to be done; those first. */
 int recording_intend(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
 /* Before each start. What cannot be undone waits until the intent is durable. */
 int recording_start(nacre_result *r, const nacre_run_options *o, const struct setting *setting);

@@ -289,6 +289,7 @@ static int fill(nacre_result *r, const nacre_run_options *o, const struct settin
     entry->id = r->correlation_id;
     entry->agent = redact(r, o->agent, &failure);
     entry->session = o->session;
+    entry->job = o->job;
     entry->profile = redact(r, policy->profile, &failure);
     entry->workspace = redact(r, setting->workspace.root, &failure);
     entry->working_dir = redact(r, r->working_dir, &failure);
@@ -624,8 +625,7 @@ int recording_begin(nacre_result *r, const nacre_run_options *o, const struct se
     return failure < 0 ? err_context(&r->error, failure, "cannot record") : 0;
 }
 
-/* Runs that were cut off, whose changes this one has found and brought to rest. */
-static int note_mended(nacre_result *r)
+int recording_note_mended(nacre_result *r)
 {
     static const char *const what[JOURNAL_STATES] = {
         [JOURNAL_NONE] = "it was cut off before its changes were real: they were removed",
@@ -639,7 +639,7 @@ static int note_mended(nacre_result *r)
     };
     const struct mended *mended = &r->transaction.mended;
     int failure = 0;
-    for (size_t i = 0; failure == 0 && i < mended->count; i++) {
+    for (size_t i = 0; r->recording.ledger && failure == 0 && i < mended->count; i++) {
         char time[CLOCK_RFC3339 + 1];
         clock_format_rfc3339(clock_utc_ms(), time);
         if (mended->items[i].state == JOURNAL_STRANDED)
@@ -660,7 +660,7 @@ int recording_intend(nacre_result *r, const nacre_run_options *o, const struct s
     struct recording *rec = &r->recording;
     if (!rec->ledger)
         return 0;
-    if (note_mended(r) < 0)
+    if (recording_note_mended(r) < 0)
         return err_context(&r->error, r->error.code, "cannot record");
     struct entry entry = {.kind = ENTRY_INTENT, .time = r->timestamp};
     int failure = fill(r, o, setting, &entry);

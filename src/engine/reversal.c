@@ -214,6 +214,16 @@ static struct transaction_root root_for(const nacre_result *r, const struct plan
     return root;
 }
 
+int reversal_begin_early(nacre_result *r, const struct setting *setting)
+{
+    const struct workspace *w = &setting->workspace;
+    const struct plan_place place = {.path = w->root, .device = w->device, .inode = w->inode};
+    const struct transaction_root root = root_for(r, &place);
+    struct err ignored;
+    return transaction_begin(&r->arena, setting->state_dir, r->correlation_id, &root, 1,
+                             &r->transaction, &ignored);
+}
+
 int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_request *request)
 {
     const struct policy *policy = setting->decider.policy;
@@ -248,8 +258,11 @@ int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_r
     }
     if (!count)
         return 0; /* nothing is written */
-    int failure = transaction_begin(&r->arena, setting->state_dir, r->correlation_id, roots, count,
-                                    &r->transaction, &r->error);
+    if (r->early.of && (count > 1 || request->workspace_read_only))
+        early_give_up(r); /* it is another one */
+    int failure = r->early.of ? 0
+                              : transaction_begin(&r->arena, setting->state_dir, r->correlation_id,
+                                                  roots, count, &r->transaction, &r->error);
     if (failure < 0 && policy->accept_irreversible) {
         struct err why = r->error;
         r->error = (struct err){0};

@@ -119,23 +119,42 @@ int engine_decider(struct arena *arena, const struct policy *policy, const struc
     return 0;
 }
 
-int engine_open_setting(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
-                        struct setting *ret, struct err *e)
+int engine_open_place(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
+                      struct setting *ret, struct err *e)
 {
     struct setting s = {0};
-    const struct policy *policy = NULL;
     const char *home = engine_home(o);
     int r = workspace_resolve(arena, o->workspace, o->cwd, home, &s.workspace, e);
     s.home = engine_canonical_home(arena, home);
     if (r == 0)
-        r = open_policy(arena, cache, o, &s.workspace, s.home, &s, &policy, e);
-    if (r < 0 || !policy)
+        r = open_policy(arena, cache, o, &s.workspace, s.home, &s, &s.decider.policy, e);
+    if (r < 0 || !s.decider.policy)
         return r < 0 ? r : -EINVAL;
     s.state_dir = engine_state_dir(arena, o, s.home);
-    r = box_look(arena, policy, &s.workspace, s.home, o->environment, &s.box, e);
+    *ret = s;
+    return 0;
+}
+
+int engine_open_box(struct arena *arena, const nacre_run_options *o, struct setting *setting,
+                    struct err *e)
+{
+    struct setting *s = setting;
+    const struct policy *policy = s->decider.policy;
+    int r = box_look(arena, policy, &s->workspace, s->home, o->environment, &s->box, e);
     if (r == 0)
-        r = engine_decider(arena, policy, s.cached ? s.cached->judge : NULL, &s.workspace, s.home,
-                           &s.box, &s.decider, e);
+        r = engine_decider(arena, policy, s->cached ? s->cached->judge : NULL, &s->workspace,
+                           s->home, &s->box, &s->decider, e);
+    return r;
+}
+
+int engine_open_setting(struct arena *arena, struct policy_cache *cache, const nacre_run_options *o,
+                        struct setting *ret, struct err *e)
+{
+    struct setting s = {0};
+    int r = engine_open_place(arena, cache, o, &s, e);
+    if (r < 0)
+        return r;
+    r = engine_open_box(arena, o, &s, e);
     if (r == 0)
         *ret = s;
     else if (s.cached)

@@ -281,6 +281,13 @@ static void shape_output(nacre_result *r, const struct policy *policy)
 {
     const struct policy_messages *m = &policy->messages;
     static const struct message_value none[] = {{0}};
+    if (r->answer && m->completed) {
+        const struct message_value values[] = {text_value("answer", r->answer), {0}};
+        r->captured[RUN_STDERR].len = 0;
+        put(r, &r->captured[RUN_STDOUT], m->completed, values);
+        r->captured[RUN_STDERR].text = "";
+        return;
+    }
     for (int i = 0; policy->output.trim && i < RUN_STREAMS; i++)
         trim(&r->captured[i]);
     for (int i = 0; policy->output.cut && i < RUN_STREAMS; i++)

@@ -46,15 +46,20 @@ static const char *text_for(nacre_result *r, const struct plan_request *request)
     return r->plain ? arena_format(&r->arena, "exec -- %s", request->text) : request->text;
 }
 
+bool warm_is_possible(const nacre_result *r, const nacre_run_options *o, const char *text)
+{
+    return r->engine->pool.size && !r->no_pool && !o->session && !o->terminal &&
+           !sees_the_difference(text);
+}
+
 bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_request *request,
-               const nacre_run_options *o, struct plan *ret)
+               const nacre_run_options *o, const struct setting *setting, struct plan *ret)
 {
     struct pool *pool = &r->engine->pool;
     struct plan plan;
     struct err ignored;
     r->warm = false;
-    if (!pool->size || r->no_pool || o->session || o->terminal ||
-        !plan_can_be_warm(host, request) || sees_the_difference(request->text))
+    if (!warm_is_possible(r, o, request->text) || !plan_can_be_warm(host, request))
         return false;
     struct plan_request warm = *request;
     warm.warm = true;
@@ -62,8 +67,17 @@ bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_reques
     warm.text = text_for(r, request);
     if (!warm.text || plan_build(&r->arena, host, &warm, &plan, &ignored) < 0)
         return false;
-    const struct plan ahead = plan_ahead(&plan);
-    r->warm = pool_take(pool, &ahead, &r->sandbox);
+    if (early_use(r, &plan)) {
+        *ret = plan;
+        return true;
+    }
+    if (r->early.of)
+        return false;
+    const struct plan ahead = plan_part(&plan, 0);
+    r->warm = !r->early.missed && pool_take(pool, &ahead, &r->sandbox);
+    r->built = ahead.count;
+    if (!request->script.path)
+        early_remember(r, o, setting, &plan);
     if (r->warm)
         *ret = plan;
     return r->warm;

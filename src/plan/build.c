@@ -620,25 +620,27 @@ static void plan_waiting_program(struct builder *b)
     add_text(b, PLAN_ARG,
              "read -r -N 1 -u 9; exec 9<&-; IFS= read -r -d '' < " PLAN_TEXT_PATH
              "; SECONDS=0; eval -- \"$REPLY\"");
-    add_text(b, PLAN_WAIT, "go");
+    add_text(b, PLAN_WAIT, b->request->workspace_held ? "text" : "workspace");
 }
 
-/* What a warm plan has besides: what is to run, where, and how long. */
+/* What a warm plan has besides: the workspace; then what is to run, where, and how long. */
 static void plan_rest(struct builder *b, uint32_t flags)
 {
     const struct plan_request *request = b->request;
-    if (request->limits.timeout_ms)
-        add_number(b, PLAN_BUDGET, "wall_ms", request->limits.timeout_ms);
     if (!request->workspace_held)
         add_place(b, &request->workspace, PLAN_OWNED | flags);
     plan_covers(b);
+    plan_script(b);
+    if (!request->workspace_held)
+        add_text(b, PLAN_WAIT, "text");
+    if (request->limits.timeout_ms)
+        add_number(b, PLAN_BUDGET, "wall_ms", request->limits.timeout_ms);
     const char *input = request->input ? "" : "exec < /dev/null; ";
     add_file(b, PLAN_TEXT_PATH,
              arena_format(b->arena,
                           "%scd -- '%s' || exit 125; unset REPLY OLDPWD; export OLDPWD; %s", input,
                           quote(b->arena, request->cwd), request->text),
              0444);
-    plan_script(b);
 }
 
 static void plan_program(struct builder *b)
@@ -778,15 +780,15 @@ bool plan_can_be_warm(const struct plan_host *host, const struct plan_request *r
             return false;
     }
     return request->strength == PLAN_FULL && host->landlock_abi && !request->network &&
-           !request->write.count && (request->workspace_held || !in_root);
+           !request->write.count && (request->workspace_held ? !request->script.path : !in_root);
 }
 
-struct plan plan_ahead(const struct plan *plan)
+struct plan plan_part(const struct plan *plan, size_t from)
 {
-    struct plan ahead = {.steps = plan->steps};
-    while (ahead.count < plan->count && plan->steps[ahead.count++].kind != PLAN_WAIT)
+    struct plan part = {.steps = plan->steps + from};
+    while (from + part.count < plan->count && part.steps[part.count++].kind != PLAN_WAIT)
         ;
-    return ahead;
+    return part;
 }
 
 int plan_build_head(struct arena *arena, const struct plan_host *host, struct plan *ret,

@@ -221,8 +221,12 @@ int plan_build_head(struct arena *arena, const struct plan_host *host, struct pl
  */
 bool plan_can_be_warm(const struct plan_host *host, const struct plan_request *request);
 
-/* The steps of a warm plan that are built ahead: up to PLAN_WAIT, and with it. */
-struct plan plan_ahead(const struct plan *plan);
+/*
+ * A warm plan is built in parts, each of which ends with PLAN_WAIT: what can be built ahead, then
+ * the workspace, then the text. This is the part that begins with step `from`; with it, the plan
+ * has been built up to from + count.
+ */
+struct plan plan_part(const struct plan *plan, size_t from);
 
 /* Whether `plan` begins with all steps of `head`. */
 bool plan_begins_with(const struct plan *plan, const struct plan *head);

@@ -39,7 +39,7 @@ const struct policy_key policy_keys[] = {
     {"limits.processes", KEY_COUNT, TIGHTER_LESS, FIELD(limits.processes)},
     {"limits.timeout_max", KEY_DURATION, TIGHTER_LESS, FIELD(limits.timeout_max_ms)},
     {"messages.analysis", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.analysis),
-     "command|exit_code|language|stderr|stdout"},
+     "command|exit_code|stderr|stdout"},
     {"messages.chat", KEY_FIELDS, TIGHTER_SAME, FIELD(messages.chat), "action|buffer|target"},
     {"messages.completed", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.completed), "answer"},
     {"messages.decisions", KEY_FIELDS, TIGHTER_SAME, FIELD(messages.decisions),

@@ -163,7 +163,7 @@ int value_languages(struct loading *l, const struct yaml_node *value,
     if (field->count)
         memcpy(list.items, field->items, field->count * sizeof(*list.items));
     for (const struct yaml_node *at = value->first; at; at = at->next) {
-        struct policy_language it;
+        struct policy_language it = {.name = ""};
         int r = read_language(l, at, &it);
         if (r < 0)
             return r;

@@ -104,17 +104,23 @@ int sandbox_start(struct sandbox *s, const struct allocator *allocator, const st
     return r;
 }
 
-int sandbox_go(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
-               bool input, struct err *e)
+int sandbox_show(struct sandbox *s, const struct allocator *allocator, const struct plan *part,
+                 struct err *e)
 {
-    FD_CLEANUP int file = spawn_plan_file(allocator, plan);
+    FD_CLEANUP int file = spawn_plan_file(allocator, part);
     if (file < 0)
         return err_errno(e, file, "cannot write down the plan");
-    if (!input)
-        fd_close(&s->input);
     s->start_ms = clock_monotonic_ms();
     int r = fd_send(s->control, &file, 1);
     return r < 0 && r != -EPIPE && r != -ECONNRESET ? err_errno(e, r, "cannot send the plan") : 0;
+}
+
+int sandbox_go(struct sandbox *s, const struct allocator *allocator, const struct plan *rest,
+               bool input, struct err *e)
+{
+    if (!input)
+        fd_close(&s->input);
+    return sandbox_show(s, allocator, rest, e);
 }
 
 int sandbox_await(struct sandbox *s, int timeout_ms, struct err *e)

@@ -68,9 +68,12 @@ int sandbox_start(struct sandbox *s, const struct allocator *allocator, const st
 
 /*
  * For a warm plan: started with the part of it that is built ahead (with a pipe for the program's
- * stdin), it waits for sandbox_go, which gives it the whole. Without `input` that pipe is closed.
+ * stdin), it waits for the steps behind it: the workspace's part may come first, by sandbox_show,
+ * and all that is left by sandbox_go. Without `input` that pipe is closed.
  */
-int sandbox_go(struct sandbox *s, const struct allocator *allocator, const struct plan *plan,
+int sandbox_show(struct sandbox *s, const struct allocator *allocator, const struct plan *part,
+                 struct err *e);
+int sandbox_go(struct sandbox *s, const struct allocator *allocator, const struct plan *rest,
                bool input, struct err *e);
 /* Waits, at most so long, until it has come to that. */
 int sandbox_await(struct sandbox *s, int timeout_ms, struct err *e);

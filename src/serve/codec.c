@@ -137,8 +137,8 @@ int daemon_encode_request(const char *text, size_t len, const nacre_run_options 
 {
     put_text(out, FORMAT);
     put_bytes(out, text, len);
-    const char *const texts[] = {o->workspace,  o->cwd,     o->profile,   o->agent,   o->config,
-                                 o->config_dir, o->network, o->state_dir, o->language};
+    const char *const texts[] = {o->workspace,  o->cwd,     o->profile,   o->agent,    o->config,
+                                 o->config_dir, o->network, o->state_dir, o->language, o->job};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         put_text(out, texts[i]);
     put_list(out, o->environment);
@@ -193,9 +193,9 @@ int daemon_decode_request(struct arena *arena, const char *bytes, size_t len,
     if (!is_ours(&in))
         return -EPROTO;
     request.text = get_bytes(&in, &request.len);
-    const char **const texts[] = {&o->workspace, &o->cwd,       &o->profile,
-                                  &o->agent,     &o->config,    &o->config_dir,
-                                  &o->network,   &o->state_dir, &o->language};
+    const char **const texts[] = {&o->workspace, &o->cwd,        &o->profile, &o->agent,
+                                  &o->config,    &o->config_dir, &o->network, &o->state_dir,
+                                  &o->language,  &o->job};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         *texts[i] = get_text(&in);
     o->environment = get_list(&in);

@@ -1,42 +1,14 @@
 /* Prompts, and what the shell can do here in words for a model. */
 #include <string.h>
 
-#include "base/units.h"
 #include "serve/mcp_internal.h"
+#include "serve/prompt.h"
 
 struct prompt {
     const char *name, *title, *description;
     const char *argument, *argument_description; /* NULL: none */
     void (*write)(struct mcp *m, const char *argument, struct buf *out);
 };
-
-static const char *const decisions[] = {
-    [DECISION_DENY] = "denied", [DECISION_CONFIRM] = "asked about", [DECISION_ALLOW] = "allowed"};
-
-static void append_policy(const struct past_place *place, struct buf *out)
-{
-    const struct policy *p = place->setting.decider.policy;
-    char text[UNITS_TEXT];
-    buf_append_text(out, "The workspace is ");
-    mcp_show_line(place->setting.workspace.root, strlen(place->setting.workspace.root), 4096, out);
-    buf_append_format(out, "%s.\n", p->workspace_read_only ? ", which is read-only" : "");
-    if (p->refused) {
-        buf_append_text(out, "The profile is safe: no command runs here at all.\n");
-        return;
-    }
-    buf_append_format(out, "Profile %s; commands that no rule names are %s.\n", p->profile,
-                      p->mandate ? "denied" : decisions[p->unknown]);
-    buf_append_format(out, "Network: %s.\n",
-                      p->network == NETWORK_ON ? "that of the host" : "none but loopback");
-    units_format_duration(p->default_timeout_ms, text);
-    buf_append_format(out, "A command may take %s", text);
-    units_format_duration(p->limits.timeout_max_ms, text);
-    buf_append_format(out, " unless it says otherwise, and %s at the most.\n", text);
-    if (p->limits.memory_bytes) {
-        units_format_size(p->limits.memory_bytes, text);
-        buf_append_format(out, "It has %s of memory.\n", text);
-    }
-}
 
 void mcp_instructions(struct mcp *m, struct buf *out)
 {
@@ -46,16 +18,15 @@ void mcp_instructions(struct mcp *m, struct buf *out)
         out,
         "nacre runs shell commands in a sandbox. run_command takes a text of bash and answers with "
         "its output, exit code and what it changed; undo takes any of that back. A command is "
-        "judged before it runs: test_command tells the verdict beforehand. Only the workspace is "
-        "writable; the home directory and other projects are not there. Each command starts "
-        "afresh: name a session to keep directory and variables.\n");
+        "judged before it runs: test_command tells the verdict beforehand. The home directory and "
+        "other projects are not there.\n");
     if (mcp_place_open(m, &place, &e) < 0) {
         buf_append_text(out, "The policy does not load, and nothing runs: ");
         mcp_show_line(e.message, strlen(e.message), MCP_REASON_MAX, out);
         buf_append_byte(out, '\n');
         return;
     }
-    append_policy(&place, out);
+    prompt_append(&place.setting, NULL, out);
     past_place_close(&place);
 }
 

@@ -156,7 +156,9 @@ const struct mcp_tool mcp_tools[] = {
     {.name = "run_command",
      .title = "Run a shell command",
      .description =
-         "Runs a text of bash in a sandbox: pipes, lists, loops and heredocs as in bash itself. It "
+         "Runs a text of bash in a sandbox, for whatever a shell is good for: working on files and "
+         "data, building and testing, converting documents, looking things up, and anything that "
+         "no other tool does. Pipes, lists, loops and heredocs are as in bash itself. It "
          "is judged first: a command that is denied, or that a person must confirm, does not run, "
          "and the answer says why. Inside there are the workspace, writable, and the system, "
          "read-only; no network unless it was given; nothing that it starts outlives it. What it "

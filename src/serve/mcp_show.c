@@ -159,6 +159,9 @@ struct mcp_showing mcp_showing_of(const struct policy *policy)
     struct mcp_showing s = {.limit = 50000, .keep = MCP_KEEP_BOTH};
     if (policy && policy->output.limit)
         s.limit = policy->output.limit;
+    /* What was cut already has its mark behind the limit. */
+    if (policy && policy->output.cut && policy->messages.truncated)
+        s.limit += strlen(policy->messages.truncated);
     if (policy && policy->output.keep && strcmp(policy->output.keep, "head") == 0)
         s.keep = MCP_KEEP_HEAD;
     else if (policy && policy->output.keep && strcmp(policy->output.keep, "tail") == 0)

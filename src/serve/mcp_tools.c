@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "serve/mcp_internal.h"
+#include "serve/prompt.h"
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -44,7 +45,6 @@ static void put_output_schema(struct json *j, const struct mcp_tool *tool)
 
 static void put_input_schema(struct json *j, const struct mcp_tool *tool)
 {
-    json_key(j, "inputSchema");
     json_object_begin(j);
     json_key(j, "type");
     json_text(j, "object");
@@ -95,18 +95,43 @@ static void put_annotations(struct json *j, const struct mcp_tool *tool)
     json_object_end(j);
 }
 
-static void put_tool(struct json *j, const struct mcp_tool *tool)
+/* run_command may be called otherwise (`messages.tool`). */
+static const char *const *other_name(const struct policy *policy, const struct mcp_tool *tool)
 {
+    const char *const *fixed = policy->messages.tool;
+    return tool == mcp_tools && fixed[TOOL_NAME] ? fixed : NULL;
+}
+
+static void put_tool(struct json *j, const struct policy *policy, const struct mcp_tool *tool,
+                     enum prompt_form form)
+{
+    static const char *const schemas[] = {[PROMPT_MCP] = "inputSchema",
+                                          [PROMPT_OPENAI] = "parameters",
+                                          [PROMPT_ANTHROPIC] = "input_schema"};
+    const char *const *fixed = other_name(policy, tool);
     json_object_begin(j);
+    if (form == PROMPT_OPENAI) {
+        json_key(j, "type");
+        json_text(j, "function");
+        json_key(j, "function");
+        json_object_begin(j);
+    }
     json_key(j, "name");
-    json_text(j, tool->name);
-    json_key(j, "title");
-    json_text(j, tool->title);
+    json_text(j, fixed ? fixed[TOOL_NAME] : tool->name);
+    if (form == PROMPT_MCP) {
+        json_key(j, "title");
+        json_text(j, tool->title);
+    }
     json_key(j, "description");
-    json_text(j, tool->description);
+    json_text(j, fixed ? fixed[TOOL_DESCRIPTION] : tool->description);
+    json_key(j, schemas[form]);
     put_input_schema(j, tool);
-    put_output_schema(j, tool);
-    put_annotations(j, tool);
+    if (form == PROMPT_MCP) {
+        put_output_schema(j, tool);
+        put_annotations(j, tool);
+    }
+    if (form == PROMPT_OPENAI)
+        json_object_end(j);
     json_object_end(j);
 }
 
@@ -117,6 +142,16 @@ static bool is_given(const struct policy *policy, const struct mcp_tool *tool)
             return true;
     }
     return false;
+}
+
+void prompt_write_tools(const struct policy *policy, enum prompt_form form, struct json *out)
+{
+    json_array_begin(out);
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
+        if (is_given(policy, tool))
+            put_tool(out, policy, tool, form);
+    }
+    json_array_end(out);
 }
 
 void mcp_tools_list(struct mcp_call *call, struct jsonrpc_reply *reply)
@@ -130,12 +165,7 @@ void mcp_tools_list(struct mcp_call *call, struct jsonrpc_reply *reply)
     }
     mcp_result_begin(&j, reply, call, true);
     json_key(&j, "tools");
-    json_array_begin(&j);
-    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
-        if (is_given(place.setting.decider.policy, tool))
-            put_tool(&j, tool);
-    }
-    json_array_end(&j);
+    prompt_write_tools(place.setting.decider.policy, PROMPT_MCP, &j);
     mcp_result_end(&j, reply);
     past_place_close(&place);
 }
@@ -251,6 +281,19 @@ static bool check_arguments(struct mcp_call *call, struct mcp_said *said)
 
 /* --- a call ----------------------------------------------------------------------------------- */
 
+/* The tool that the policy calls otherwise, by that name. */
+static const struct mcp_tool *find_other(struct mcp *m, const char *name)
+{
+    struct past_place place;
+    struct err ignored = {0};
+    if (mcp_place_open(m, &place, &ignored) < 0)
+        return NULL;
+    const char *const *fixed = other_name(place.setting.decider.policy, mcp_tools);
+    bool found = fixed && strcmp(fixed[TOOL_NAME], name) == 0;
+    past_place_close(&place);
+    return found ? mcp_tools : NULL;
+}
+
 bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply)
 {
     const json_t *name = json_object_get(call->params, "name");
@@ -268,6 +311,8 @@ bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply)
             call->tool = tool;
     }
     call->arguments = arguments;
+    if (!call->tool)
+        call->tool = find_other(call->m, json_string_value(name));
     if (!call->tool)
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no tool '%.80s'",
                            json_string_value(name));

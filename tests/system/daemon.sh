@@ -100,6 +100,27 @@ refute 'they are' test -e ws/new
 like 'it is in the ledger' "$("$NACRE" history "$id")" '*echo more > new*'
 check 'which is whole' "$NACRE" verify
 
+# What the last run was shown is begun before the text is judged; what is another since then counts.
+warm() { wait_until 10 ready 1 && "$NACRE" run -w ws "$1" 2>&1; }
+warm true
+echo theirs > ws/.envrc
+like 'what is protected since is' "$(warm 'echo ours > .envrc; cat .envrc')" '*.envrc: Read-only file system*theirs'
+is 'and stays' "$(cat ws/.envrc)" theirs
+rm ws/.envrc
+like 'what is protected no more, comes with the changes' "$(warm 'cat .envrc; ls -A')" '*No such file*'
+mkdir ws/fresh
+is 'what is new is seen' "$(warm 'ls -d fresh; echo content > fresh/file')" fresh
+is 'and written to' "$(cat ws/fresh/file)" content
+mv ws moved && cp -a moved ws
+is 'another directory of the same name' "$(warm 'rm -r fresh; ls -d fresh 2> /dev/null || echo gone')" gone
+check 'is not the one before' test -e moved/fresh/file
+rm -r moved
+wait_until 10 ready 1
+nacre run -w ws 'echo (('
+exits 'one that is refused' 126
+check 'leaves no layer' wait_until 10 eval '! ls "$XDG_STATE_HOME"/nacre/store/*/pending/* 2> /dev/null'
+is 'and the next one runs' "$(warm 'echo next')" next
+
 # The client's end is the end of its run.
 tag=$(unique)
 "$NACRE" run -w ws "sleep $tag" > /dev/null 2>&1 < /dev/null &

@@ -444,4 +444,13 @@ weak '/usr/bin/python3 host.py 0 x deep'
 is 'a deep tree in scratch' "$out" deep
 is 'is gone with the run' "$(find /tmp -maxdepth 1 -name ".nacre-scratch-*" -user "$me" 2> /dev/null)" ''
 
+# A script lies in the run's private directory.
+printf 'import sys; print("script", sys.argv[1])\n' > "$scratch/s.py"
+nacre script -w ws --config "$scratch/weak.yaml" "$scratch/s.py" one
+is 'a script runs' "$out" 'script one'
+printf 'int main(void) { return 42; }\n' > "$scratch/s.c"
+nacre script -w ws --config "$scratch/weak.yaml" "$scratch/s.c"
+exits 'one that is built, too' 42
+is 'and nothing of it is left' "$(find ws -name 'synth-*')" ''
+
 done_testing

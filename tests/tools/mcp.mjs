@@ -77,7 +77,7 @@ const scenarios = {
         const tools = (await client.listTools()).tools;
         same(tools.map(t => t.name).sort(),
             ['command_input', 'command_kill', 'command_status', 'commit', 'diff', 'discard', 'history', 'run_command',
-                'test_command', 'undo'], 'every tool is there');
+                'run_script', 'test_command', 'undo'], 'every tool is there');
         check(tools.every(t => t.inputSchema && t.outputSchema && t.annotations && t.description), 'with schemas and words', tools);
 
         let r = await call('run_command', { command: "echo out; printf 'e\\033[2J\\n' >&2; echo new > file" });
@@ -206,6 +206,21 @@ const scenarios = {
         same([r.structuredContent.status, asked.length], ['needs_confirmation', 0], 'what is too long to be shown is not asked here');
         r = await call('run_command', { command: 'sudo ls' });
         same([r.structuredContent.status, asked.length], ['denied', 0], 'nor what is denied');
+        const script = "import sys\nprint('\u202e', sys.argv[1])\nsys.exit('broken')\n";
+        r = await call('run_script', { language: 'python', script, args: ['a b'] });
+        let result = r.structuredContent;
+        same([result.status, result.synthesis, result.exit_code, result.script.language, asked.length],
+            ['failed', true, 1, 'python', 1], 'a script is asked about');
+        has(asked[0], "print('\\u{202e}', sys.argv[1])", 'and shown');
+        has(asked[0], 'a b', 'with its arguments');
+        has(result.analysis, 'write the script anew', 'its failure comes with a task');
+        has(text(r), 'mend it', 'in the text, too');
+        r = await call('run_script', { language: 'klingon', script: 'x' });
+        has(text(r), "unknown language 'klingon'", 'a language that is not known');
+        r = await call('run_script', { language: 'bash', script: 'echo $1', args: ['one'] });
+        same([r.structuredContent.status, r.structuredContent.stdout], ['ok', 'one\n'], 'a script of bash');
+        r = await call('run_script', { language: 'bash', script: 'true', args: 'one' }).catch(e => e);
+        same(r.structuredContent.argument, 'args', 'arguments are a list');
         await client.close();
     },
 

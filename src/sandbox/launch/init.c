@@ -454,9 +454,19 @@ static void wait_for_rest(struct launch *l)
     } while (ppoll(&rest, 1, NULL, &none) < 0);
 }
 
+static int receive_rest(struct launch *l)
+{
+    wait_for_rest(l);
+    int r = launch_receive_plan(l, l->alive);
+    if (r == -EPIPE)
+        _exit(125);
+    return r;
+}
+
 /*
  * The program stands behind its walls and waits. What is still to be shown to it comes with the
- * rest of the plan; then our own rights go, and it may begin.
+ * rest of the plan; then our own rights go, and it may begin. Its text may come with that, or last
+ * of all, when everything else is done.
  */
 static int build_rest(struct launch *l, int gate)
 {
@@ -467,12 +477,11 @@ static int build_rest(struct launch *l, int gate)
     if (fd_receive(gate, &listener, 1, true) != 1)
         _exit(125); /* it could not be started, and said why */
     launch_report(WIRE_WAITS, l, 0);
-    wait_for_rest(l);
-    int r = launch_receive_plan(l, l->alive);
-    if (r == -EPIPE)
-        _exit(125);
+    int r = receive_rest(l);
     if (r == 0)
         r = build_walls(l);
+    if (r == 0 && l->waits)
+        r = root_open_text(l);
     if (r == 0)
         r = root_close(l);
     if (r == 0)
@@ -480,6 +489,11 @@ static int build_rest(struct launch *l, int gate)
     if (r == 0)
         r = handover_send(l, listener);
     close(listener);
+    if (r == 0 && l->waits) {
+        r = receive_rest(l);
+        if (r == 0)
+            r = root_write_text(l);
+    }
     if (r == 0 && write(gate, "\n", 1) != 1)
         r = err_errno(&l->err, -errno, "cannot start the program");
     return r;

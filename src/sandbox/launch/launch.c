@@ -210,6 +210,21 @@ static bool has_session(const struct plan *plan)
     return found;
 }
 
+/* The steps behind those that the plan has. */
+static int append_steps(struct launch *l)
+{
+    static struct plan_step more[PLAN_STEPS_MAX];
+    struct plan rest = {0};
+    int r = map_plan(l, more, &rest);
+    if (r == 0 && rest.count > PLAN_STEPS_MAX - l->plan.count)
+        r = err_set(&l->err, -E2BIG, "the plan has too many steps");
+    if (r < 0)
+        return r;
+    memcpy(l->plan.steps + l->plan.count, rest.steps, rest.count * sizeof(rest.steps[0]));
+    l->plan.count += rest.count;
+    return 0;
+}
+
 int launch_receive_plan(struct launch *l, int socket)
 {
     static struct plan_step head_steps[PLAN_STEPS_MAX], steps[PLAN_STEPS_MAX];
@@ -232,21 +247,18 @@ int launch_receive_plan(struct launch *l, int socket)
         close(fds[i]);
     }
     struct plan plan = {0};
-    int r = map_plan(l, count == HEAD ? head_steps : steps, &plan);
+    int r = rest ? append_steps(l) : map_plan(l, head ? head_steps : steps, &plan);
     if (r < 0)
         return r;
-    bool fits = plan_begins_with(&plan, &l->plan);
-    if (rest && !fits)
-        return err_set(&l->err, -EBADMSG, "the rest of the plan belongs to another");
     if (!rest) {
         l->session = count == ALL && has_session(&plan);
         l->held = count == ALL && !l->session;
+        /* What was built for another plan is of no use: the guard begins anew. */
+        if (!head && !plan_begins_with(&plan, &l->plan))
+            l->done = 0;
+        l->plan = plan;
     }
-    /* What was built for another plan is of no use: the guard begins anew. */
-    if (!head && !fits)
-        l->done = 0;
-    l->plan = plan;
-    l->waits = plan.count && plan.steps[plan.count - 1].kind == PLAN_WAIT;
+    l->waits = l->plan.count && l->plan.steps[l->plan.count - 1].kind == PLAN_WAIT;
     return head ? 1 : read_frame(l);
 }
 
@@ -305,21 +317,25 @@ static void hand_over_head(struct launch *l, const struct start *s)
     l->done = l->plan.count;
 }
 
-/* The rest of a plan that waits; its program has been started. */
+/* The rest of a plan that waits, part by part; its program has been started. */
 static int hand_over_rest(struct launch *l, const struct start *s)
 {
     const int plan = WIRE_PLAN_FD;
-    l->done = l->plan.count;
+    int r = 0;
     if (l->privileged)
         tree_expect(l);
     identity_reap();
-    int r = launch_receive_plan(l, WIRE_CONTROL_FD);
-    if (r == -EPIPE)
-        _exit(125); /* it is not wanted any more */
-    if (r < 0 || l->waits)
-        return r < 0 ? r : err_set(&l->err, -EBADMSG, "the plan waits twice");
-    r = fd_send(s->alive, &plan, 1);
-    return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died while it waited") : send_trees(l, s);
+    while (r == 0 && l->waits) {
+        l->done = l->plan.count;
+        r = launch_receive_plan(l, WIRE_CONTROL_FD);
+        if (r == -EPIPE)
+            _exit(125); /* it is not wanted any more */
+        if (r == 0 && fd_send(s->alive, &plan, 1) < 0)
+            r = err_set(&l->err, -EPIPE, "process 1 died while it waited");
+        if (r == 0)
+            r = send_trees(l, s);
+    }
+    return r;
 }
 
 /* What the plan wants, made anew if it is not what was made before it was there. */
@@ -354,7 +370,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
         l->tree[i] = -1;
     l->root = l->covered = l->alive = l->blank_file = l->blank_dir = l->peg = l->hanger =
-        l->ruleset = l->old_root = -1;
+        l->ruleset = l->text = l->old_root = -1;
     l->privileged = geteuid() == 0;
 
     /* Everything here is made with the modes that the plan says. */

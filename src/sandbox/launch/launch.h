@@ -63,6 +63,7 @@ struct launch {
     int peg;                   /* a directory of the new root, below /proc, for the next */
     int hanger;                /* a directory on which layers hang until they are laid */
     int ruleset;               /* Landlock's; -1: none */
+    int text;                  /* what is to run is written here, behind all walls; -1 */
     enum wire_stage stage;
     int tree[PLAN_STEPS_MAX]; /* the mount for each step that needs one; of a layer, kept */
     struct trace trace;       /* kept by the one that reaps */
@@ -91,7 +92,9 @@ int root_apply(struct launch *l, size_t index);
 int root_enter(struct launch *l); /* the old one is there until it is let go */
 int root_keep(struct launch *l);  /* what a plan that waits needs of it later */
 int root_let_go(struct launch *l);
-int root_close(struct launch *l); /* nothing is built any more */
+int root_close(struct launch *l);      /* nothing is built any more */
+int root_open_text(struct launch *l);  /* while it can be: for what comes later */
+int root_write_text(struct launch *l); /* of the steps that are not done */
 
 /* net.c */
 int net_loopback_up(struct launch *l);

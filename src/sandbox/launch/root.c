@@ -467,6 +467,37 @@ int root_let_go(struct launch *l)
     return 0;
 }
 
+/* By a mount of its own, which nobody else has: the root's could not become read-only with it. */
+int root_open_text(struct launch *l)
+{
+    const struct plan_step step = {.kind = PLAN_FILE, .path = PLAN_TEXT_PATH};
+    struct place place = {.dir = -1, .name = ""};
+    int r = find_place(l, &step, &place);
+    FD_CLEANUP int own =
+        r < 0
+            ? r
+            : kernel_open_tree(place.dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    l->text = own < 0 ? -1
+                      : openat(own, place.name,
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    return l->text < 0 ? err_errno(&l->err, r < 0 ? r : -errno, "cannot make '%s'", step.path) : 0;
+}
+
+int root_write_text(struct launch *l)
+{
+    int r = 0;
+    for (size_t i = l->done; r == 0 && i < l->plan.count; i++) {
+        const struct plan_step *step = &l->plan.steps[i];
+        if (step->kind == PLAN_BUDGET)
+            continue; /* the guard's */
+        if (step->kind != PLAN_FILE || strcmp(step->path, PLAN_TEXT_PATH) != 0)
+            return err_set(&l->err, -EBADMSG, "the plan builds when everything is closed");
+        r = fd_write_all(l->text, step->text, strlen(step->text));
+    }
+    fd_close(&l->text);
+    return r < 0 ? err_errno(&l->err, r, "cannot write the text") : 0;
+}
+
 int root_close(struct launch *l)
 {
     const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# S1, S2: a script does not reach out, cannot change its own file or what is recorded of it, and leaves nothing for the next.
+# P2: a script (S1, S2) does not reach out, cannot change its own file or what is recorded of it, and leaves nothing for the next.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
