@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/decide.h"
+#include "serve/door.h"
 #include "serve/mcp.h"
 
 enum { OPTIONS_MAX = 1 << 20 };
@@ -18,7 +19,7 @@ struct serve_options {
     struct place_options place;
     struct policy_options policy;
     struct policy_call_options call;
-    bool mcp, wait;
+    bool mcp, rpc, sexp, wait;
     const char *parallel, *pool;
     uint64_t patience_ms, progress_ms, timeout_ms;
 };
@@ -28,6 +29,14 @@ static const struct option serve_options[] = {
      .kind = OPTION_FLAG,
      .help = "Model Context Protocol on standard input and output",
      .offset = offsetof(struct serve_options, mcp)},
+    {.name = "rpc",
+     .kind = OPTION_FLAG,
+     .help = "JSON-RPC 2.0, one message a line, for programs",
+     .offset = offsetof(struct serve_options, rpc)},
+    {.name = "sexp",
+     .kind = OPTION_FLAG,
+     .help = "S-expressions, for Lisp kernels",
+     .offset = offsetof(struct serve_options, sexp)},
     PLACE_OPTIONS(struct serve_options),
     POLICY_OPTIONS(struct serve_options),
     POLICY_CALL_OPTIONS(struct serve_options),
@@ -123,9 +132,21 @@ static int serve(const struct serve_options *wanted, const nacre_run_options *ru
         return EXIT_WRONG_CALL;
     }
     if (isatty(STDIN_FILENO))
-        cli_complain("serve: this speaks JSON-RPC, one message a line, and is for programs; "
-                     "docs/agents.md says how agents start it");
-    if (mcp_serve(&options, &e) < 0) {
+        cli_complain("serve: this speaks %s, and is for programs; %s",
+                     wanted->sexp ? "S-expressions" : "JSON-RPC, one message a line",
+                     wanted->mcp    ? "docs/agents.md says how agents start it"
+                     : wanted->sexp ? "docs/sexp.md has the forms"
+                                    : "docs/rpc.md has the methods");
+    const struct door_options door = {
+        .service = {.run = run, .launcher = options.launcher, .pool = options.pool},
+        .in_fd = STDIN_FILENO,
+        .out_fd = STDOUT_FILENO,
+        .stop_fd = signals,
+    };
+    int r = wanted->mcp   ? mcp_serve(&options, &e)
+            : wanted->rpc ? rpc_serve(&door, &e)
+                          : sexp_serve(&door, &e);
+    if (r < 0) {
         cli_complain("serve: %s", e.message);
         return EXIT_NO;
     }
@@ -151,8 +172,8 @@ static int serve_run(const void *options, const struct options_parsed *words)
     const struct serve_options *wanted = options;
     struct arena arena;
     struct err e = {0};
-    if (words->count || !wanted->mcp) {
-        cli_complain("serve: say which server: --mcp");
+    if (words->count || wanted->mcp + wanted->rpc + wanted->sexp != 1) {
+        cli_complain("serve: say which server: --mcp, --rpc or --sexp");
         return EXIT_WRONG_CALL;
     }
     nacre_run_options run = place_run_options(&wanted->place);
@@ -172,7 +193,7 @@ static int serve_run(const void *options, const struct options_parsed *words)
 const struct command command_serve = {
     .name = "serve",
     .summary = "the shell as a server for agents",
-    .synopsis = "--mcp",
+    .synopsis = "--mcp|--rpc|--sexp",
     .description =
         "With --mcp speaks the Model Context Protocol on standard input and output: an agent that "
         "is told to start this has the tools run_command, test_command, history, diff, undo, "
@@ -180,6 +201,13 @@ const struct command command_serve = {
         "another one, nor to approve what a person must confirm.\n"
         "\n"
         "    nacre serve --mcp --agent coder\n"
+        "\n"
+        "With --rpc it is a long-lived session for programs, JSON-RPC 2.0 with one message a line: "
+        "configure (a mandate), exec, test, script, history, diff, undo, verify, fs_hash, reset. "
+        "With --sexp the same as property lists, for Lisp kernels. docs/rpc.md and docs/sexp.md "
+        "have all of it. What was asked before the end of the input is answered still.\n"
+        "\n"
+        "    nacre serve --rpc --workspace :memory:\n"
         "\n"
         "It ends with its standard input, and everything that it runs ends with it. docs/mcp.md "
         "has the tools, docs/agents.md how agents are told of it.\n"

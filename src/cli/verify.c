@@ -59,7 +59,8 @@ static void append_damages(struct buf *out, const struct verified *f)
     for (size_t i = 0; i < f->bad_count && i < VERIFIED_BAD_MAX; i++)
         buf_append_format(out, "damaged: entry %" PRIu64 ": %s\n", f->bad[i].index, f->bad[i].why);
     if (f->bad_count > VERIFIED_BAD_MAX)
-        buf_append_format(out, "damaged: and %" PRIu64 " objects more\n", f->bad_count - VERIFIED_BAD_MAX);
+        buf_append_format(out, "damaged: and %" PRIu64 " objects more\n",
+                          f->bad_count - VERIFIED_BAD_MAX);
 }
 
 static void print_text(const struct verified *f)
@@ -152,7 +153,9 @@ static int verify_run(const void *options, const struct options_parsed *words)
         return EXIT_NO;
     }
     int r = verify(wanted, state, f, &e);
-    int status = r == -EINVAL ? EXIT_WRONG_CALL : r < 0 || !verified_is_good(f) ? EXIT_NO : EXIT_YES;
+    int status = r == -EINVAL                    ? EXIT_WRONG_CALL
+                 : r < 0 || !verified_is_good(f) ? EXIT_NO
+                                                 : EXIT_YES;
     if (r < 0) {
         cli_complain("verify: %s", e.message);
     } else {

@@ -165,10 +165,9 @@ void jsonrpc_append_reply(struct buf *out, const char *id, const struct jsonrpc_
     if (r->code) {
         jsonrpc_append_error(out, id, r->code, r->message, &r->data);
     } else if (r->result.failed) {
-        jsonrpc_append_error(out, id, JSONRPC_INTERNAL_ERROR,
-                             r->result.failed == -E2BIG ? "the answer is too long"
-                                                        : "out of memory",
-                             NULL);
+        jsonrpc_append_error(
+            out, id, JSONRPC_INTERNAL_ERROR,
+            r->result.failed == -E2BIG ? "the answer is too long" : "out of memory", NULL);
     } else if (out->len + r->result.len + ROUND_IT > out->max) {
         /* Nobody waits for ever for an answer that does not fit. */
         jsonrpc_append_error(out, id, JSONRPC_INTERNAL_ERROR, "the answer is too long", NULL);

@@ -161,8 +161,7 @@ static void add(struct line *l, const char *bytes, size_t len)
     line_skim_bytes(&l->skim, bytes, len);
 }
 
-void line_feed(struct line *l, const char *bytes, size_t len, line_user *use,
-                   void *user)
+void line_feed(struct line *l, const char *bytes, size_t len, line_user *use, void *user)
 {
     for (const char *at = bytes, *end = bytes + len; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));

@@ -40,7 +40,6 @@ typedef void line_user(void *user, const char *line, size_t len, const char *id)
 
 void line_init(struct line *l, size_t max);
 void line_release(struct line *l);
-void line_feed(struct line *l, const char *bytes, size_t len, line_user *use,
-                   void *user);
+void line_feed(struct line *l, const char *bytes, size_t len, line_user *use, void *user);
 
 #endif

@@ -342,9 +342,10 @@ static int read_answer(struct mcp_call *call, const json_t *state,
                               clock_monotonic_ms());
     pthread_mutex_unlock(&m->lock);
     if (!good) {
-        jsonrpc_reply_fail(call->reply, JSONRPC_INVALID_PARAMS,
-                       "requestState is not good for this call: it is of another one, was used, is "
-                       "too old, or the policy has changed");
+        jsonrpc_reply_fail(
+            call->reply, JSONRPC_INVALID_PARAMS,
+            "requestState is not good for this call: it is of another one, was used, is "
+            "too old, or the policy has changed");
         call->replied = true;
     }
     return good && says_yes(json_object_get(responses, "confirm")) ? MCP_YES : MCP_NO_ANSWER;

@@ -170,15 +170,16 @@ static bool read_meta(struct mcp_call *call, struct jsonrpc_reply *reply)
     if (meta && !json_is_object(meta))
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "_meta is not an object");
     else if (token && !jsonrpc_id_text(token, call->token, sizeof(call->token)))
-        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "progressToken is neither a text nor an integer");
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS,
+                           "progressToken is neither a text nor an integer");
     else if (version && !json_is_string(version))
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "%s is not a text", META_VERSION);
     if (reply->code || !version)
         return !reply->code;
     call->era = MCP_ERA_MODERN;
     if (strcmp(json_string_value(version), mcp_modern_version) != 0) {
-        jsonrpc_reply_fail(reply, MCP_UNSUPPORTED_VERSION, "protocol version '%.40s' is not supported",
-                       json_string_value(version));
+        jsonrpc_reply_fail(reply, MCP_UNSUPPORTED_VERSION,
+                           "protocol version '%.40s' is not supported", json_string_value(version));
         put_versions(reply, json_string_value(version));
     } else if (!json_is_object(capabilities)) {
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "_meta has no %s", META_CAPABILITIES);
@@ -198,14 +199,15 @@ static bool is_permitted(const struct mcp_call *call, const char *name, struct j
     else if (method->when & now)
         return true;
     else if (now == MCP_WHEN_MODERN)
-        jsonrpc_reply_fail(reply, JSONRPC_NO_METHOD, "there is no method '%.80s' in revision %s", name,
-                       mcp_modern_version);
+        jsonrpc_reply_fail(reply, JSONRPC_NO_METHOD, "there is no method '%.80s' in revision %s",
+                           name, mcp_modern_version);
     else if (method->when == MCP_WHEN_MODERN)
-        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "'%.80s' needs _meta with %s and %s", name,
-                       META_VERSION, META_CAPABILITIES);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "'%.80s' needs _meta with %s and %s",
+                           name, META_VERSION, META_CAPABILITIES);
     else if (now == MCP_WHEN_FIRST)
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_REQUEST,
-                       "'%.80s' comes after initialize, or with the version in its _meta", name);
+                           "'%.80s' comes after initialize, or with the version in its _meta",
+                           name);
     else
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_REQUEST, "it is initialized already");
     return false;
@@ -225,7 +227,8 @@ static void dispatch_request(struct mcp *m, json_t *value, const struct jsonrpc_
 {
     struct jsonrpc_reply reply;
     if (is_in_flight(m, message->id)) {
-        mcp_send_error(m, message->id, JSONRPC_INVALID_REQUEST, "a request with this id is under way");
+        mcp_send_error(m, message->id, JSONRPC_INVALID_REQUEST,
+                       "a request with this id is under way");
         json_decref(value);
         return;
     }

@@ -42,7 +42,8 @@ void mcp_said_release(struct mcp_said *s);
 /* An error of the tool's; `key` is the argument that is meant, or NULL. */
 void mcp_said_error(struct mcp_said *s, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void mcp_reply_said(struct jsonrpc_reply *r, const struct mcp_call *call, const struct mcp_said *said);
+void mcp_reply_said(struct jsonrpc_reply *r, const struct mcp_call *call,
+                    const struct mcp_said *said);
 
 /* A line to the client. */
 void mcp_send_reply(struct mcp *m, const char *id, const struct jsonrpc_reply *r);
@@ -96,9 +97,10 @@ struct mcp_call {
     const struct mcp_tool *tool; /* of tools/call */
     json_t *message;             /* whole; params are in it */
     json_t *params, *arguments;  /* NULL: none */
-    struct jsonrpc_reply *reply; /* of a tool that answers in another way than by saying something, */
-    bool replied;            /* and then this */
-    size_t bytes;            /* of the message */
+    struct jsonrpc_reply
+        *reply;   /* of a tool that answers in another way than by saying something, */
+    bool replied; /* and then this */
+    size_t bytes; /* of the message */
     uint64_t begun_ms, progressed_ms;
     int cancel_fd; /* -1: it cannot be cancelled once it is worked on */
     struct mcp_run *run;

@@ -97,7 +97,8 @@ void mcp_said_error(struct mcp_said *s, const char *key, const char *format, ...
     buf_release(&why);
 }
 
-void mcp_reply_said(struct jsonrpc_reply *r, const struct mcp_call *call, const struct mcp_said *said)
+void mcp_reply_said(struct jsonrpc_reply *r, const struct mcp_call *call,
+                    const struct mcp_said *said)
 {
     struct json j;
     mcp_result_begin(&j, r, call, false);

@@ -242,7 +242,8 @@ void mcp_resources_read(struct mcp_call *call, struct jsonrpc_reply *reply)
     struct err e = {0};
     struct json j;
     if (!uri || json_string_length(value) > URI_MAX) {
-        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "uri is not a text of at most %d bytes", URI_MAX);
+        jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "uri is not a text of at most %d bytes",
+                           URI_MAX);
         return;
     }
     if (strlen(uri) != json_string_length(value) || !read_address(uri, &address)) {

@@ -38,7 +38,8 @@ static void say(const struct past_turning *t, enum past_turn turn, const struct 
         mcp_show_line(e->message, strlen(e->message), MCP_REASON_MAX, &said->text);
         say_conflicts(t, &said->text);
     } else {
-        buf_append_format(&said->text, "run %s is %s", t->transaction.journal.id, past_turn_done[turn]);
+        buf_append_format(&said->text, "run %s is %s", t->transaction.journal.id,
+                          past_turn_done[turn]);
         if (t->also)
             buf_append_format(&said->text, ", and %zu later ones", t->also);
     }

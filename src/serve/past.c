@@ -98,7 +98,7 @@ static int add_patch(void *user, const struct patch *p)
 }
 
 int past_patch(const struct transaction *t, size_t max, struct buf *out, bool *ret_more,
-              struct err *e)
+               struct err *e)
 {
     struct patching w = {.out = out, .max = max};
     int r = patches_make(&t->journal, PATCH_HUNKS, add_patch, &w, e);

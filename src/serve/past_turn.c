@@ -24,7 +24,8 @@ static int do_turn(struct past_turning *t, enum past_turn turn, struct err *e)
         if (state != JOURNAL_HELD)
             return err_set(e, -EALREADY, "run '%s' is %s", transaction->journal.id,
                            journal_state_names[state]);
-        return transaction_commit(transaction, &t->conflicts, e); /* whether it may is its own to say */
+        return transaction_commit(transaction, &t->conflicts,
+                                  e); /* whether it may is its own to say */
     default:
         /* What was there before is kept in it, and nowhere else: for a person to give up. */
         if (state == JOURNAL_STRANDED)
@@ -51,8 +52,8 @@ static int do_recorded(struct past_turning *t, enum past_turn turn, struct err *
     if (r == 0 && turn == PAST_DISCARD)
         approve_withdraw(state, id); /* nobody needs to say anything any more */
     struct err why = {0};
-    int noted = recording_note(t->handle, state, entries[turn], id,
-                               r < 0 ? e->message : "done", &why);
+    int noted =
+        recording_note(t->handle, state, entries[turn], id, r < 0 ? e->message : "done", &why);
     if (noted < 0 && r == 0)
         r = err_set(e, noted, "it is %s, but that is not in the ledger: %s", past_turn_done[turn],
                     why.message);

@@ -90,8 +90,7 @@ int stdio_write(void *stdio, const char *bytes, size_t len)
 /* --- in --------------------------------------------------------------------------------------- */
 
 /* False: it is over. */
-static bool turn(const struct stdio *s, const struct stdio_server *server, int stop_fd,
-                 bool *ended)
+static bool turn(const struct stdio *s, const struct stdio_server *server, int stop_fd, bool *ended)
 {
     enum { INPUT, STOP, GONE, WAKE, OUTPUT, WATCHED };
     static char bytes[READ_MAX];
