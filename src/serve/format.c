@@ -252,10 +252,10 @@ static void append_reason(const json_t *reason, enum format form, struct buf *ou
 {
     const char *rule = text_of(reason, "rule"), *why = text_of(reason, "reason");
     if (form == FORMAT_SEXP) {
-        buf_append_text(out, "(");
-        append_property("rule", text_piece(rule), out);
+        buf_append_text(out, " (:rule ");
+        format_lisp_string(rule, strlen(rule), out);
         append_property("reason", text_piece(why), out);
-        buf_append_text(out, ")");
+        buf_append_byte(out, ')');
     } else if (form == FORMAT_ORG) {
         buf_append_text(out, "- ");
         append_line(text_piece(rule), out);
