@@ -89,6 +89,7 @@ is 'the tool' "$(value '.[0].function | [.name, .parameters.properties.command.t
     printf '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
     printf '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
     printf '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"seq 1 5000"}}}\n'
+    wait_until 30 grep -q '"id":2' "$scratch/said" # it ends with its input
 } | "$JUDGE" serve --mcp 2> "$scratch/err" > "$scratch/said"
 is 'called by its name, cut once' "$(jq -r 'select(.id == 2) | .result.structuredContent.stdout' "$scratch/said" | tail -n 2)" $'1821\n... (truncated)'
 done_testing

@@ -22,7 +22,7 @@ for program in ls git rg grep date echo cat node python3 sbcl; do
     nacre test "$program x"
     exits "$program is permitted" 0
 done
-for command in id 'rm x' 'sudo ls' '/bin/sh x' './ls' 'bash -c ls'; do
+for command in id 'rm x' 'sudo ls' '/bin/sh x' './ls' 'bash -c id'; do
     nacre run --json "$command"
     is "not on the list: $command" "$(value '[.status, .exit_code, .stdout] | @json')" '["denied",1,""]'
 done

@@ -58,7 +58,7 @@ is 'one mandate, one hash' "$(jq -s '[.[1:][].result.mandate_hash] | unique | le
 # The same for one call of the program; what is not on the list cannot be executed by any program, either.
 nacre run --json --allow python3 'python3 -c "import subprocess; subprocess.run([\"touch\", \"made\"])"'
 refute 'a program that starts another' [ -e made ]
-like 'is stopped' "$(value '.warnings | join(" ")')" "*'touch' was stopped before it began*"
+like 'is stopped' "$(value '.warnings | join(" ")')" "*touch' was stopped before it began*"
 nacre test --allow echo 'touch made'
 exits 'and by verdict' 1
 
@@ -69,7 +69,7 @@ check 'the chain holds' "$JUDGE" verify
 
 # Three words: a judge accepts, rejects, or leaves it to a person, who is asked then; nobody there is never a yes.
 for word in accept reject escalate; do
-    printf '#!/bin/sh\ncat > /dev/null\necho %s\n' $word > "$scratch/judge-$word"
+    printf '#!/bin/sh\ncat > /dev/null\ncat << J\n{"decision": "%s", "reason": "r"}\nJ\n' $word > "$scratch/judge-$word"
     chmod 755 "$scratch/judge-$word"
     printf 'extends: mandate\nshell: {confirm: [ls]}\napprovals: {judge: [%s]}\n' "$scratch/judge-$word" > "$scratch/$word.yaml"
     nacre run --json --config "$scratch/$word.yaml" ls
