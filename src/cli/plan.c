@@ -1,6 +1,7 @@
 /* nacre plan: the sandbox of a text as data; nothing runs. */
 #include "cli/cli.h"
 #include "cli/decide.h"
+#include "cli/form.h"
 #include "cli/script.h"
 #include "cli/text.h"
 
@@ -12,6 +13,7 @@ struct plan_options {
     struct policy_call_options call;
     const char *language;
     bool json;
+    const char *format;
 };
 
 static const struct option plan_options[] = {
@@ -23,6 +25,7 @@ static const struct option plan_options[] = {
      .kind = OPTION_FLAG,
      .help = "print the steps as one JSON array",
      .offset = offsetof(struct plan_options, json)},
+    FORM_OPTION(struct plan_options),
     {0},
 };
 
@@ -57,7 +60,8 @@ static void print_plan(const struct nacre *n, const struct setting *setting,
     const struct plan_options *wanted = user;
     (void)n;
     (void)setting;
-    if (wanted->json) {
+    enum format form = form_of(wanted->json, wanted->format);
+    if (form == FORMAT_JSON) {
         struct json j;
         json_init(&j, cli_print_json, NULL);
         plan_write_json(plan, &j);
@@ -66,7 +70,12 @@ static void print_plan(const struct nacre *n, const struct setting *setting,
         struct buf table;
         buf_init(&table, &allocator_libc, TABLE_MAX);
         append_table(plan, &table);
-        cli_print_buf(&table);
+        if (form != FORMAT_TEXT) {
+            form_print_plan(&table, form);
+            buf_release(&table);
+        } else {
+            cli_print_buf(&table);
+        }
     }
 }
 

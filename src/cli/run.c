@@ -191,8 +191,12 @@ static int finish_text(const nacre_result *r, struct show shows[2], int status)
     return status;
 }
 
-static int finish_json(const nacre_result *r, int status)
+static int finish_whole(const nacre_result *r, enum format form, int status)
 {
+    if (form != FORMAT_JSON) {
+        form_print_result(r, form);
+        return cli_finish(status, EXIT_BROKEN);
+    }
     int failure = nacre_result_write_json(r, cli_print_json, NULL);
     if (failure == 0)
         cli_print("\n", 1);
@@ -246,7 +250,7 @@ static bool run_by_daemon(nacre *n, const char *text, size_t len, const nacre_ru
 
 static int run_text(nacre *n, const struct run_subject *subject, const nacre_run_options *options,
                     const struct run_command_options *wanted, struct background *background,
-                    bool json)
+                    bool whole)
 {
     nacre_run_options with_calls = *options, *o = &with_calls;
     const char *text = subject->bytes;
@@ -256,16 +260,16 @@ static int run_text(nacre *n, const struct run_subject *subject, const nacre_run
     show_init(&shows[0], STDOUT_FILENO, signal_event);
     show_init(&shows[1], STDERR_FILENO, signal_event);
     o->user = &live;
-    if (!json || background)
+    if (!whole || background)
         o->on_output = show_live;
-    if (!json && !wanted->wait && confirm_is_possible())
+    if (!whole && !wanted->wait && confirm_is_possible())
         o->on_confirm = ask_person;
     if (wanted->wait) {
         o->wait_for_answer = 1;
         o->on_pending = tell_pending;
     }
     /* A person's keys are the command's as soon as nobody is asked any more. */
-    if (background || (wanted->tty && !json))
+    if (background || (wanted->tty && !whole))
         o->on_start = tell_start;
     shows[0].draws = wanted->tty;
     nacre_result *r = NULL;
@@ -283,36 +287,37 @@ static int run_text(nacre *n, const struct run_subject *subject, const nacre_run
     }
     if (nacre_result_error(r)[0] && live.asked)
         cli_complain("not confirmed, and not run");
-    else if (nacre_result_error(r)[0] && !json && !has_message(r))
+    else if (nacre_result_error(r)[0] && !whole && !has_message(r))
         show_refusal(wanted, r, subject);
-    else if (nacre_result_error(r)[0] && json)
+    else if (nacre_result_error(r)[0] && whole)
         cli_complain("%s%s", nacre_result_status(r) == NACRE_STATUS_DENIED ? "refused: " : "",
                      nacre_result_error(r));
-    if (wanted->trace && !json)
+    if (wanted->trace && !whole)
         phases_show(r);
     if (wanted->trace_file && phases_save(r, wanted->trace_file) < 0)
         status = EXIT_BROKEN;
-    status = json ? finish_json(r, status) : finish_text(r, shows, status);
+    status = whole ? finish_whole(r, form_of(wanted->json, wanted->format), status)
+                   : finish_text(r, shows, status);
     nacre_result_free(r);
     return status;
 }
 
-static bool wants_json(const struct run_command_options *wanted)
+static enum format form_wanted(const struct run_command_options *wanted)
 {
-    return wanted->json || (wanted->format && strcmp(wanted->format, "json") == 0);
+    return form_of(wanted->json, wanted->format);
 }
 
 int run_nothing(const struct run_command_options *wanted, const char *command, const char *message)
 {
     cli_complain("%s: %s", command, message);
-    if (wants_json(wanted))
+    if (form_wanted(wanted) == FORMAT_JSON)
         cli_print_json_error(EXIT_BROKEN, message);
     return EXIT_BROKEN;
 }
 
 int run_subject(const struct run_command_options *wanted, const struct run_subject *subject)
 {
-    bool json = wants_json(wanted);
+    bool whole = form_wanted(wanted) != FORMAT_TEXT;
     nacre_run_options o = place_run_options(&wanted->place);
     o.timeout_ms = wanted->timeout_ms;
     o.keep = keep_named(wanted->keep);
@@ -331,7 +336,7 @@ int run_subject(const struct run_command_options *wanted, const struct run_subje
     int failure;
     if (decide_run_options(&arena, &wanted->policy, &wanted->call, &o, &e) < 0) {
         status = run_nothing(wanted, subject->command, e.message);
-    } else if (wanted->background && !background_fork(&background, json, &status)) {
+    } else if (wanted->background && !background_fork(&background, whole, &status)) {
         /* It is under way, or the child has said why not. */
     } else if ((failure = watch_signals()) < 0) {
         cli_complain("%s: cannot watch signals: %s", subject->command, strerror(-failure));
@@ -341,15 +346,15 @@ int run_subject(const struct run_command_options *wanted, const struct run_subje
         if (wanted->background)
             ready = background_prepare(&background, signal_event, &o);
         else if (!subject->from_stdin && !cli_stdin_is_closed() &&
-                 (!isatty(STDIN_FILENO) || (wanted->tty && !json)))
+                 (!isatty(STDIN_FILENO) || (wanted->tty && !whole)))
             o.stdin_fd = STDIN_FILENO;
         o.terminal = wanted->tty;
-        if (wanted->tty && !wanted->background && !json)
+        if (wanted->tty && !wanted->background && !whole)
             o.terminal_size_fd = tty_watch_size();
         nacre *n = ready ? cli_open() : NULL;
         if (n)
             status =
-                run_text(n, subject, &o, wanted, wanted->background ? &background : NULL, json);
+                run_text(n, subject, &o, wanted, wanted->background ? &background : NULL, whole);
         nacre_close(n);
         if (wanted->background)
             background_end(&background);

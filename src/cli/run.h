@@ -3,6 +3,7 @@
 #define NACRE_CLI_RUN_H
 
 #include "cli/decide.h"
+#include "cli/form.h"
 
 struct run_command_options {
     struct place_options place;
@@ -76,11 +77,7 @@ struct run_command_options {
          .kind = OPTION_FLAG,                                                                      \
          .help = "print the whole result as one line of JSON",                                     \
          .offset = offsetof(type, json)},                                                          \
-    {                                                                                              \
-        .name = "format", .kind = OPTION_CHOICE, .choices = "text|json",                           \
-        .help = "text passes the output through as it comes (the default)",                        \
-        .offset = offsetof(type, format)                                                           \
-    }
+        FORM_OPTION(type)
 
 /* What is to run. */
 struct run_subject {

@@ -5,6 +5,7 @@
 #include "cli/batch.h"
 #include "cli/cli.h"
 #include "cli/decide.h"
+#include "cli/form.h"
 #include "cli/script.h"
 #include "cli/text.h"
 #include "cli/verdict_show.h"
@@ -18,6 +19,7 @@ struct test_options {
     const char *language;
     bool json;
     bool batch;
+    const char *format;
 };
 
 static const struct option test_options[] = {
@@ -33,6 +35,7 @@ static const struct option test_options[] = {
      .kind = OPTION_FLAG,
      .help = "read one JSON string a line, answer each with one line of JSON",
      .offset = offsetof(struct test_options, batch)},
+    FORM_OPTION(struct test_options),
     {0},
 };
 
@@ -49,7 +52,7 @@ static void print_json(const struct verdict *verdict)
 
 /* One text; its decision. */
 static enum decision answer(const struct decider *d, const struct script *script, const char *text,
-                            size_t len, bool json)
+                            size_t len, enum format form)
 {
     struct arena arena;
     struct verdict verdict = {0};
@@ -62,8 +65,10 @@ static enum decision answer(const struct decider *d, const struct script *script
         cli_complain("test: %s", e.message);
         verdict = (struct verdict){.rule = "error", .mandate_hash = d->policy->hash};
     }
-    if (json) {
+    if (form == FORMAT_JSON) {
         print_json(&verdict);
+    } else if (form != FORMAT_TEXT) {
+        form_print_verdict(&verdict, text, len, form);
     } else {
         struct buf shown;
         buf_init(&shown, &allocator_libc, SHOWN_VERDICT_MAX);
@@ -79,7 +84,7 @@ static void answer_line(void *user, const char *text, size_t len, const char *fa
 {
     const struct decider *d = user;
     if (!failure) {
-        answer(d, NULL, text, len, true);
+        answer(d, NULL, text, len, FORMAT_JSON);
         return;
     }
     struct verdict_reason reason = {.rule = "parse", .reason = failure};
@@ -110,8 +115,9 @@ static int test_texts(const struct decider *d, const struct test_options *wanted
     if (text_from_words(words, &text, &from_stdin, &e) < 0)
         cli_complain("test: %s", e.message);
     else
-        status = cli_finish(exit_codes[answer(d, NULL, text.data, text.len, wanted->json)],
-                            EXIT_WRONG_CALL);
+        status = cli_finish(
+            exit_codes[answer(d, NULL, text.data, text.len, form_of(wanted->json, wanted->format))],
+            EXIT_WRONG_CALL);
     buf_release(&text);
     return status;
 }
@@ -134,9 +140,9 @@ static int test_script(struct arena *arena, const struct setting *s,
     if (r < 0)
         cli_complain("test: %s", e.message);
     else
-        status = cli_finish(
-            exit_codes[answer(&s->decider, &script, script.text, script.text_len, wanted->json)],
-            EXIT_WRONG_CALL);
+        status = cli_finish(exit_codes[answer(&s->decider, &script, script.text, script.text_len,
+                                              form_of(wanted->json, wanted->format))],
+                            EXIT_WRONG_CALL);
     buf_release(&bytes);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "serve/format.h"
 #include "serve/sexp_server.h"
 
 enum { DEPTH_MAX = 100 };
@@ -146,40 +147,23 @@ void sexp_say_error(const struct sexp *id, const struct jsonrpc_reply *why, size
 
 /* --- a chat ---------------------------------------------------------------------------------- */
 
-/* Lines that org would take for its own have a comma before them, as org itself writes them. */
-static void put_example(const json_t *value, struct buf *out)
+static struct format_piece piece_of(const json_t *result, const char *key)
 {
-    const char *text = json_is_string(value) ? json_string_value(value) : "";
-    const char *end = text + json_string_length(value);
-    while (text < end) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        size_t len = (size_t)((stop ? stop : end) - text), skip = 0;
-        while (skip < len && text[skip] == ',')
-            skip++;
-        if (skip < len &&
-            (text[skip] == '*' || (len - skip > 1 && memcmp(text + skip, "#+", 2) == 0)))
-            buf_append_byte(out, ',');
-        buf_append(out, text, len);
-        text += len;
-        if (stop) {
-            buf_append_byte(out, '\n');
-            text++;
-        }
-    }
+    const json_t *value = json_object_get(result, key);
+    return json_is_string(value)
+               ? (struct format_piece){json_string_value(value), json_string_length(value)}
+               : (struct format_piece){"", 0};
 }
 
 static void put_org(const json_t *result, struct buf *out)
 {
-    const json_t *command = json_object_get(result, "command");
-    buf_append_text(out, "* Shell Command Result\n- Command: ");
-    buf_append(out, json_is_string(command) ? json_string_value(command) : "",
-               json_string_length(command));
-    buf_append_format(out, "\n- Exit Code: %" JSON_INTEGER_FORMAT "\n** STDOUT\n#+begin_example\n",
-                      json_integer_value(json_object_get(result, "exit_code")));
-    put_example(json_object_get(result, "stdout"), out);
-    buf_append_text(out, "\n#+end_example\n** STDERR\n#+begin_example\n");
-    put_example(json_object_get(result, "stderr"), out);
-    buf_append_text(out, "\n#+end_example");
+    const struct format_result shown = {
+        .command = piece_of(result, "command"),
+        .output = piece_of(result, "stdout"),
+        .errors = piece_of(result, "stderr"),
+        .exit_code = (int)json_integer_value(json_object_get(result, "exit_code")),
+    };
+    format_org(&shown, out);
 }
 
 void sexp_say_chat(const struct policy *policy, const json_t *result, struct buf *out)
