@@ -1,11 +1,13 @@
 /*
- * What a call over MCP costs an agent: a bare `bash -c` and a call of run_command, in turns, end to
- * end; then a long session over one process, and what it has grown by.
+ * What a call of a server costs an agent: a bare `bash -c` and a call of run_command over MCP, or
+ * of exec over JSON-RPC, in turns, end to end; then a long session over one process, and what it
+ * has grown by.
  *
- *   mcp NACRE DIRECTORY [ROUNDS [CALLS]]
+ *   mcp NACRE DIRECTORY [ROUNDS [CALLS [mcp|rpc]]]
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@ enum { ROUNDS_MAX = 5000, WARM_UP = 20, SETTLED = 1000 };
 
 struct server {
     pid_t pid;
+    bool rpc;
     int in;
     FILE *out;
     unsigned long calls;
@@ -39,9 +42,11 @@ static double call_once(struct server *s, const char *text)
 {
     char message[512];
     int len = snprintf(message, sizeof(message),
-                       "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"tools/call\",\"params\":{"
-                       "\"name\":\"run_command\",\"arguments\":{\"command\":\"%s\"}}}\n",
-                       ++s->calls, text);
+                       "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"%s\",\"params\":{"
+                       "%s\"command\":\"%s\"}%s}\n",
+                       ++s->calls, s->rpc ? "exec" : "tools/call",
+                       s->rpc ? "" : "\"name\":\"run_command\",\"arguments\":{", text,
+                       s->rpc ? "" : "}");
     double start = now_ms();
     const char *said = ask(s, message, (size_t)len);
     double took = now_ms() - start;
@@ -59,8 +64,8 @@ static void start(struct server *s, char *nacre, char *workspace)
         "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}"
         "}\n";
     int in[2], out[2];
-    char serve[] = "serve", mcp[] = "--mcp", option[] = "--workspace";
-    char *argv[] = {nacre, serve, mcp, option, workspace, NULL};
+    char serve[] = "serve", mcp[] = "--mcp", rpc[] = "--rpc", option[] = "--workspace";
+    char *argv[] = {nacre, serve, s->rpc ? rpc : mcp, option, workspace, NULL};
     posix_spawn_file_actions_t actions;
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
         exit(1);
@@ -74,7 +79,8 @@ static void start(struct server *s, char *nacre, char *workspace)
     close(out[1]);
     s->in = in[1];
     s->out = fdopen(out[0], "r");
-    ask(s, hello, sizeof(hello) - 1);
+    if (!s->rpc)
+        ask(s, hello, sizeof(hello) - 1);
 }
 
 static int stop(struct server *s)
@@ -126,6 +132,7 @@ int main(int argc, char **argv)
         return 2;
     int rounds = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 200;
     long calls = argc > 4 ? strtol(argv[4], NULL, 10) : 10000;
+    s.rpc = m.rpc = argc > 5 && strcmp(argv[5], "rpc") == 0;
     if (rounds < 1 || rounds > ROUNDS_MAX)
         return 2;
     snprintf(work, sizeof(work), "%s/work", argv[2]);
