@@ -120,8 +120,7 @@ int judge_new(struct arena *arena, const struct policy *policy, const char *home
         return err_set(e, -ENOMEM, "out of memory");
     j->has_paths = has_path(&j->deny) || has_path(&j->confirm);
     j->runs_anything = policy->unknown == DECISION_ALLOW || lists_anything(j, &j->allow);
-    j->detours = j->runs_anything &&
-                 (!policy->call_mandate || lists_anything(j, &j->call_allow)) &&
+    j->detours = j->runs_anything && (!policy->call_mandate || lists_anything(j, &j->call_allow)) &&
                  (!policy->session_mandate || lists_anything(j, &j->session_allow));
     *ret = j;
     return 0;

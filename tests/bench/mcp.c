@@ -41,12 +41,12 @@ static const char *ask(struct server *s, const char *message, size_t len)
 static double call_once(struct server *s, const char *text)
 {
     char message[512];
-    int len = snprintf(message, sizeof(message),
-                       "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"%s\",\"params\":{"
-                       "%s\"command\":\"%s\"}%s}\n",
-                       ++s->calls, s->rpc ? "exec" : "tools/call",
-                       s->rpc ? "" : "\"name\":\"run_command\",\"arguments\":{", text,
-                       s->rpc ? "" : "}");
+    int len =
+        snprintf(message, sizeof(message),
+                 "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"%s\",\"params\":{"
+                 "%s\"command\":\"%s\"}%s}\n",
+                 ++s->calls, s->rpc ? "exec" : "tools/call",
+                 s->rpc ? "" : "\"name\":\"run_command\",\"arguments\":{", text, s->rpc ? "" : "}");
     double start = now_ms();
     const char *said = ask(s, message, (size_t)len);
     double took = now_ms() - start;
