@@ -81,7 +81,6 @@ like 'messages.chat: the result as org, besides' "$(cat "$scratch/said")" '(:typ
 #+begin_example
 
 ,[*] x
-
 #+end_example
 [*][*] STDERR
 #+begin_example
