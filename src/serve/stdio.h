@@ -8,20 +8,28 @@
 #ifndef NACRE_SERVE_STDIO_H
 #define NACRE_SERVE_STDIO_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct stdio {
     int in_fd, out_fd;
+    int stop_fd; /* readable: nobody is waited for; -1: none */
     bool out_is_socket;
     bool patient;     /* who has closed its end may still read what it asked for */
     uint64_t left_ms; /* otherwise: for who has closed its end and does not read */
     atomic_bool gone;
     int gone_event; /* written to when the client cannot be written to any more */
+
+    /* What came while somebody waited for room: a client may want to say all before it reads. */
+    pthread_mutex_t in_lock;
+    struct buf ahead;
+    int ahead_event;
 };
 
 struct stdio_server {

@@ -69,6 +69,22 @@ for uri in "run/$id" "run/$id/stdout" "ledger/$("$JUDGE" history --json "$id" | 
 done
 like 'nor undone' "$(ask tools/call "\"name\":\"undo\",\"arguments\":{\"id\":\"$id\"}," | serve)" '*"isError":true*'
 
+# A client that says everything before it reads anything, and then reads nothing.
+mkfifo "$scratch/deaf"
+exec 9<> "$scratch/deaf"
+for _ in $(seq 1000); do ask tools/list ''; done | timeout 60 "$JUDGE" serve --mcp > "$scratch/deaf"
+is 'what comes is read while nothing goes out' $? 0
+# It stays, and the server is told to stop.
+mkfifo "$scratch/asked"
+exec 8<> "$scratch/asked"
+"$JUDGE" serve --mcp < "$scratch/asked" > "$scratch/deaf" 8<&- 9<&- &
+server=$!
+for _ in $(seq 1000); do ask tools/list ''; done >&8
+kill "$server"
+server_gone() { ! kill -0 "$server" 2> /dev/null; }
+check 'the word to stop is heard while nothing goes out' wait_until 20 server_gone
+exec 8<&- 9<&-
+
 # The policy says which tools there are.
 echo 'tools: {shell: [test_command]}' > "$scratch/few.yaml"
 said=$(ask tools/list '' | serve --config "$scratch/few.yaml" | jq -r '.result.tools[].name' | tr '\n' ' ')
