@@ -246,9 +246,9 @@ typedef struct nacre_run_options {
     /* NULL: none. */
     const nacre_mandate *mandate;
     /*
-     * The job to which it belongs, job_ and a UUID: it is recorded, and an answer that was given for
-     * a job counts in no other. NULL: none. The workspace is said by itself. -EINVAL for another
-     * form.
+     * The job to which it belongs, job_ and a UUID: it is recorded, and an answer that was given
+     * for a job counts in no other. NULL: none. The workspace is said by itself. -EINVAL for
+     * another form.
      */
     const char *job;
 } nacre_run_options;
@@ -318,6 +318,13 @@ NACRE_API const char *nacre_result_error(const nacre_result *r);
 
 /* The warning number `index`, or NULL past the last one. */
 NACRE_API const char *nacre_result_warning(const nacre_result *r, size_t index);
+
+/* What ended the task (a line `SUBMIT: answer` of the output, where the policy has it); NULL:
+ * nothing. */
+NACRE_API const char *nacre_result_answer(const nacre_result *r);
+
+/* Of a script that ran: the text that asks a model to go on from it, and its length; else NULL. */
+NACRE_API const char *nacre_result_analysis(const nacre_result *r, size_t *ret_len);
 
 /*
  * The whole result as JSON (one line, valid UTF-8), in pieces. `write` returns 0 or a negative

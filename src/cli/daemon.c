@@ -106,8 +106,8 @@ static void print_text(const struct daemon_figures *f)
                       f->pool.size);
     buf_append_format(&out, "built       %" PRIu64 ", in %" PRIu64 " us each\n", f->pool.built,
                       f->pool.mean_build_us);
-    buf_append_format(&out, "used        %" PRIu64 ", and %" PRIu64 " runs found none\n",
-                      f->pool.taken, f->pool.missed);
+    buf_append_format(&out, "used        %" PRIu64 ", and %" PRIu64 " run%s found none\n",
+                      f->pool.taken, f->pool.missed, f->pool.missed == 1 ? "" : "s");
     cli_print_buf(&out);
 }
 

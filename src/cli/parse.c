@@ -231,7 +231,7 @@ static int parse_run(const void *options, const struct options_parsed *words)
         cli_complain("parse: --batch reads standard input and takes no text");
         return EXIT_WRONG_CALL;
     }
-    struct wanted each = {.canonical = wanted->canonical, .tree = wanted->tree};
+    struct wanted each = {.canonical = true, .tree = wanted->tree};
     struct err e;
     if (batch_each(answer_line, &each, &e) < 0) {
         cli_complain("parse: %s", e.message);
@@ -255,8 +255,8 @@ const struct command command_parse = {
         "\n"
         "With --batch standard input has one JSON string a line; one object a line comes out for "
         "each: ok, error with line, column and message, commands with the names of all simple "
-        "commands (null for one that is not known before it runs), with --canonical the canonical "
-        "text, and with --tree the tree.\n"
+        "commands (null for one that is not known before it runs), canonical with the text that "
+        "bash would be given, and with --tree the tree.\n"
         "\n"
         "Exit status: 0 read, 1 refused, 2 a wrong call. With --batch 0 whatever the texts.",
     .options = parse_options,

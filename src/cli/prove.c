@@ -5,16 +5,22 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 
 enum { ARENA_MAX = 64 << 20, PROOF_MAX = 1 << 20 };
 
 struct prove_options {
+    bool json;
     const char *output, *entry;
 };
 
 static const struct option prove_options[] = {
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print correlation_id, index, entry and proof as one line of JSON",
+     .offset = offsetof(struct prove_options, json)},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_TEXT,
@@ -38,6 +44,25 @@ static int write_file(const char *path, const char *bytes, size_t len, struct er
     return r < 0 ? err_errno(e, r, "cannot write '%s'", path) : 0;
 }
 
+/* The entry is a text in it, so that its bytes, which the proof is about, are kept. */
+static void print_json(const struct history_run *run, const struct buf *proof)
+{
+    struct json j;
+    json_init(&j, cli_print_json, NULL);
+    json_object_begin(&j);
+    json_key(&j, "correlation_id");
+    json_text(&j, run->main->entry.id);
+    json_key(&j, "index");
+    json_unsigned(&j, run->main->index);
+    json_key(&j, "entry");
+    json_bytes(&j, run->main->record, run->main->record_len);
+    json_key(&j, "proof");
+    json_bytes(&j, proof->data, proof->len);
+    json_object_end(&j);
+    if (json_finish(&j) == 0)
+        cli_print("\n", 1);
+}
+
 static int prove(struct history *h, const struct prove_options *wanted, const char *id,
                  struct err *e)
 {
@@ -56,7 +81,9 @@ static int prove(struct history *h, const struct prove_options *wanted, const ch
         r = write_file(wanted->entry, run.main->record, run.main->record_len, e);
     if (r == 0 && wanted->output)
         r = write_file(wanted->output, proof.data, proof.len, e);
-    else if (r == 0)
+    if (r == 0 && wanted->json)
+        print_json(&run, &proof);
+    else if (r == 0 && !wanted->output)
         cli_print(proof.data, proof.len);
     buf_release(&proof);
     arena_release(&arena);

@@ -64,6 +64,29 @@ static int do_turn(struct transaction *t, enum turn turn, struct conflicts *conf
     return -EINVAL;
 }
 
+/* What can be done with a run that is in another state than was thought. */
+static void complain_remedy(const struct transaction *t, enum turn turn)
+{
+    const char *id = t->journal.id;
+    switch (t->journal.state) {
+    case JOURNAL_UNDONE:
+        if (turn != TURN_REDO)
+            cli_complain("  `nacre redo %.8s` puts it back", id);
+        break;
+    case JOURNAL_APPLIED:
+        if (turn == TURN_REDO)
+            cli_complain("  `nacre undo %.8s` takes it back", id);
+        break;
+    case JOURNAL_HELD:
+        cli_complain("  nothing of it is real yet: `nacre diff %.8s` shows it, `nacre discard "
+                     "%.8s` throws it away",
+                     id, id);
+        break;
+    default:
+        break;
+    }
+}
+
 static void tell(const struct transaction *t, enum turn turn, const struct conflicts *conflicts,
                  const char *const *later, size_t later_count, bool json, const struct err *e)
 {
@@ -99,6 +122,8 @@ static void tell(const struct transaction *t, enum turn turn, const struct confl
         return;
     }
     cli_complain("%s %.8s: %s", turns[turn].name, id, e->message);
+    if (e->code == -EALREADY)
+        complain_remedy(t, turn);
     for (size_t i = 0; i < conflicts->count && i < KEPT_SHOWN_MAX; i++)
         kept_complain_path(conflicts->items[i].root, conflicts->items[i].path,
                            conflicts->items[i].why);

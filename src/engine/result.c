@@ -78,6 +78,18 @@ const char *nacre_result_warning(const nacre_result *r, size_t index)
     return index < r->warning_count ? r->warnings[index] : NULL;
 }
 
+const char *nacre_result_answer(const nacre_result *r)
+{
+    return r->answer;
+}
+
+const char *nacre_result_analysis(const nacre_result *r, size_t *ret_len)
+{
+    if (ret_len)
+        *ret_len = r->analysis ? r->analysis_len : 0;
+    return r->analysis;
+}
+
 static void write_stream(struct json *j, const nacre_result *r, enum run_stream stream,
                          const char *const names[4])
 {

@@ -94,8 +94,9 @@ static void show_resources(const struct page *p, const struct entry *entry)
     units_format_size(entry->memory_peak_bytes, memory);
     units_format_size(entry->bytes_written, written);
     head(p, "used");
-    buf_append_format(p->out, "%s of CPU time, %s of memory, %" PRIu64 " processes, %s written\n",
-                      cpu, memory, entry->processes_peak, written);
+    buf_append_format(p->out, "%s of CPU time, %s of memory, %" PRIu64 " process%s, %s written\n",
+                      cpu, memory, entry->processes_peak, entry->processes_peak == 1 ? "" : "es",
+                      written);
 }
 
 static void show_programs(const struct page *p, const struct entry *entry)

@@ -470,7 +470,10 @@ static int apply_limit(const struct loader *loader, struct loading *l, const cha
         char *typed = arena_copy(loader->arena, text, len);
         const char *nearest = typed ? policy_nearest(names, typed) : NULL;
         return err_set(loader->e, -EINVAL, "%s: no limit is called '%.*s'%s%s%s", option, (int)len,
-                       text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                       text, nearest ? "; did you mean '" : ": ",
+                       nearest ? nearest
+                               : "there are cpu, disk, files, memory, output, processes and "
+                                 "timeout_max",
                        nearest ? "'?" : "");
     }
     struct yaml_node *value = arena_take(loader->arena, sizeof(*value));

@@ -221,6 +221,19 @@ static bool is_in_flight(struct mcp *m, const char *id)
     return found;
 }
 
+/* Every list is one page, so nobody was ever given a cursor. */
+static bool has_page(const struct mcp_call *call, const char *name, struct jsonrpc_reply *reply)
+{
+    static const char list[] = "/list";
+    const json_t *cursor = json_object_get(call->params, "cursor");
+    size_t len = strlen(name);
+    if (!cursor || len < sizeof(list) || strcmp(name + len - (sizeof(list) - 1), list) != 0)
+        return true;
+    jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS,
+                       "cursor: there is no such page; '%.80s' answers with all of it", name);
+    return false;
+}
+
 /* The value goes to the call: who works on it is another thread, and shares it with nobody. */
 static void dispatch_request(struct mcp *m, json_t *value, const struct jsonrpc_message *message,
                              size_t bytes)
@@ -247,7 +260,8 @@ static void dispatch_request(struct mcp *m, json_t *value, const struct jsonrpc_
     call->begun_ms = call->progressed_ms = clock_monotonic_ms();
     memcpy(call->id, message->id, sizeof(call->id));
     jsonrpc_reply_init(&reply);
-    bool good = read_meta(call, &reply) && is_permitted(call, message->method, &reply);
+    bool good = read_meta(call, &reply) && is_permitted(call, message->method, &reply) &&
+                has_page(call, message->method, &reply);
     if (good && call->method->answer == mcp_tools_call)
         good = mcp_tools_resolve(call, &reply);
     if (good && call->method->works) {

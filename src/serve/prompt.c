@@ -124,10 +124,11 @@ static void append_limits(const struct policy *p, struct buf *out)
     buf_append_format(out, "A command may take %s unless it says otherwise, and %s at the most.\n",
                       usual, most);
     buf_append_format(out,
-                      "Limits: %s of CPU time, %s of memory, %llu processes and %llu open files at "
+                      "Limits: %s of CPU time, %s of memory, %llu process%s and %llu open files at "
                       "once, %s written.\n",
                       cpu, memory, (unsigned long long)p->limits.processes,
-                      (unsigned long long)p->limits.files, disk);
+                      p->limits.processes == 1 ? "" : "es", (unsigned long long)p->limits.files,
+                      disk);
 }
 
 static void append_output(const struct policy *p, struct buf *out)

@@ -295,8 +295,8 @@ static size_t undo_all(struct service *s, struct jsonrpc_reply *reply)
         struct err e = {0};
         if (is_real(s, id)) {
             if (past_turn(&t, id, PAST_UNDO, false, &e) < 0)
-                jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR,
-                                   "%zu runs are undone, and then: %s", undone, e.message);
+                jsonrpc_reply_fail(reply, JSONRPC_INTERNAL_ERROR, "%zu run%s undone, and then: %s",
+                                   undone, undone == 1 ? " is" : "s are", e.message);
             else
                 undone++;
             past_turning_close(&t);

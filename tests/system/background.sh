@@ -25,6 +25,9 @@ is 'nothing else is said to a program' "$err" ''
 like 'its id is printed' "$out" "$uuid"
 id=$out
 check 'its output is there' wait_until 10 logs_have "$id" out
+is 'logs --json of one under way' "$("$NACRE" logs --json "$id" | jq -c '[.status, .stdout]')" '["running","out\n"]'
+nacre logs --json --follow "$id"
+exits 'which does not follow' 2
 nacre logs "${id:0:8}"
 is 'on the streams that it had' "$out|$err" 'out|err'
 nacre ps --json
@@ -46,6 +49,8 @@ check 'the result' jq -e --arg id "$id" '.correlation_id == $id and .status == "
     and .executed[0].argv[0] == "bash" and .executed[0].exit_code == 3' "$scratch/out"
 nacre logs "$id"
 is 'logs are there afterwards' "$out|$err" $'out\ngot hello|err'
+nacre logs --json "${id:0:8}"
+is 'as JSON, too' "$(jq -c --arg id "$id" '[.correlation_id == $id, .status, .stdout, .stderr, .truncated]' <<< "$out")" '[true,"failed","out\ngot hello\n","err\n",false]'
 nacre ps
 like 'ps has the ended one, too' "$out" "${id:0:8}  *failed*3*echo out*"
 nacre ps --running

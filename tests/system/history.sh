@@ -291,6 +291,9 @@ prints 'prove' ''
 check 'a stranger verifies it with the key alone' \
     "$(dirname "$JUDGE")/nacre-verify" --key "$state/ledger/key.pub" --proof "$scratch/proof" --entry "$scratch/entry"
 is 'it is about the result' "$(jq -r '.kind + " " + .id' "$scratch/entry")" "result $a"
+nacre prove 1111 --json
+is 'prove --json: the same proof, with the bytes that it is about' \
+    "$(jq -r '.correlation_id | length' <<< "$out") $(jq -j .entry <<< "$out" | cmp - "$scratch/entry") $(jq -j .proof <<< "$out" | cmp - "$scratch/proof")" '36  '
 sed -i 's/git status/git statuX/' "$scratch/entry"
 refute 'not of another entry' \
     "$(dirname "$JUDGE")/nacre-verify" --key "$state/ledger/key.pub" --proof "$scratch/proof" --entry "$scratch/entry"

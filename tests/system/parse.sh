@@ -78,7 +78,7 @@ not json
 
 "a\nb"
 END
-nacre parse --batch --canonical < "$scratch/batch"
+nacre parse --batch < "$scratch/batch"
 exits 'a batch is 0 whatever the texts' 0
 is 'a line for each, in order' "$(jq -c '[.ok, .commands, .canonical]' <<< "$out")" '[true,["ls","wc"],"ls | wc"]
 [false,null,null]
@@ -91,7 +91,7 @@ is 'a line for each, in order' "$(jq -c '[.ok, .commands, .canonical]' <<< "$out
 like 'what is no JSON string is said so' "$(sed -n 3p <<< "$out")" '*not a JSON string*'
 like 'a NUL has its place' "$(sed -n 5p <<< "$out")" '*"column":2*NUL*'
 nacre parse --batch <<< '"a"'
-is 'canonical only when asked for' "$out" '{"ok":true,"commands":["a"]}'
+is 'canonical is always there, the tree only when asked for' "$out" '{"ok":true,"commands":["a"],"canonical":"a"}'
 
 # --- every command is seen, wherever it hides ---
 

@@ -101,7 +101,7 @@ mkdir d
 round 'a run' 'echo two > file; echo new > d/new; rm -f none'
 nacre undo "$id"
 exits 'undone already: exit 1' 1
-like 'undone already: said' "$err" "*is undone*"
+like 'undone already: said, with what can be done' "$err" "*is undone*nacre redo*puts it back*"
 check 'redone' "$NACRE" redo "$id"
 nacre redo "$id"
 exits 'redone already: exit 1' 1

@@ -64,6 +64,8 @@ static void test_results(nacre *n)
     tap_number(nacre_result_exit_code(r), 124, "past the time limit: exit code");
     tap_text(nacre_result_output(r, NACRE_STDOUT, NULL), "before\n", "what was printed is kept");
     tap_check(nacre_result_warning(r, 0) && !nacre_result_warning(r, 1), "one warning tells of it");
+    tap_check(!nacre_result_answer(r) && !nacre_result_analysis(r, NULL),
+              "it ended no task, and was no script");
     nacre_result_free(r);
 
     r = run(n, "kill -TERM $$", NULL);

@@ -156,24 +156,25 @@ static void test_messages(void)
     refuses("garbage", JSONRPC_PARSE_ERROR, "null", "garbage");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"", JSONRPC_PARSE_ERROR, "null",
             "half a message");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"method\":\"x\"}", JSONRPC_PARSE_ERROR,
-            "3", "a key twice");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"method\":\"x\"}",
+            JSONRPC_PARSE_ERROR, "3", "a key twice");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"p\xff\"}", JSONRPC_PARSE_ERROR, "3",
             "bytes that are not UTF-8");
     refuses("\"text\"", JSONRPC_INVALID_REQUEST, "null", "a text");
-    refuses("{\"id\":3,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "3", "no version of JSON-RPC");
+    refuses("{\"id\":3,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "3",
+            "no version of JSON-RPC");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":3.5,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "null",
             "a fraction as id");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST, "null",
-            "null as id");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", JSONRPC_INVALID_REQUEST,
+            "null", "null as id");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":7}", JSONRPC_INVALID_REQUEST, "3",
             "a number as method");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":[1]}", JSONRPC_INVALID_PARAMS,
-            "3", "a list as params");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":[1]}",
+            JSONRPC_INVALID_PARAMS, "3", "a list as params");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":3}", JSONRPC_INVALID_REQUEST, "3",
             "neither method nor result");
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\",\"result\":{}}", JSONRPC_INVALID_REQUEST,
-            "3", "both of them");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\",\"result\":{}}",
+            JSONRPC_INVALID_REQUEST, "3", "both of them");
     char deep[1024] = "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\",\"params\":{\"a\":";
     size_t len = strlen(deep);
     memset(deep + len, '[', 70);
@@ -202,12 +203,15 @@ static void test_messages(void)
 static void test_legacy(void)
 {
     start(true);
-    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", JSONRPC_INVALID_REQUEST, "1",
-            "nothing before initialize");
+    refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", JSONRPC_INVALID_REQUEST,
+            "1", "nothing before initialize");
     answers(INITIALIZE("2025-06-18"), "\"protocolVersion\":\"2025-06-18\"", "a known revision");
     tap_check(server->client_elicits, "the client can be asked");
     refuses(INITIALIZE("2025-06-18"), JSONRPC_INVALID_REQUEST, "0", "no second initialize");
     answers("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", "run_command", "tools");
+    refuses(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}",
+        JSONRPC_INVALID_PARAMS, "1", "a page that nobody was told of");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", JSONRPC_NO_METHOD, "1",
             "an unknown method");
     refuses("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}",
