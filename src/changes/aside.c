@@ -66,11 +66,9 @@ uint64_t store_aside_bytes(const struct store *s)
     return aside < 0 ? 0 : bytes_in(aside, LEVELS);
 }
 
-bool store_take_spare(const struct store *s, const char *id)
+bool store_take_spare(const struct store *s, const char *name)
 {
-    char place[NAME_MAX + 1];
-    snprintf(place, sizeof(place), "runs/%s", id);
-    return !s->temporary && renameat(s->dir, SPARE, s->dir, place) == 0;
+    return !s->temporary && renameat(s->dir, SPARE, s->dir, name) == 0;
 }
 
 static bool is_empty(int dir)
@@ -113,8 +111,7 @@ static bool is_unused(int run)
     while (names_next(&names))
         count++;
     names_close(&names);
-    FD_CLEANUP int layer = beneath_open(run, "layer0", O_RDONLY | O_DIRECTORY);
-    return count == 1 && !is_marked(upper) && layer >= 0 && has_flags_of(upper, layer);
+    return count == 1 && !is_marked(upper) && has_flags_of(upper, run);
 }
 
 static bool become_spare(const struct store *s, int aside, const char *name)
@@ -131,6 +128,22 @@ static bool become_spare(const struct store *s, int aside, const char *name)
     return made && renameat2(aside, name, s->dir, SPARE, RENAME_NOREPLACE) == 0;
 }
 
+/* Layers that were made ahead by somebody who is not there any more. */
+static void tidy_ahead(const struct store *s)
+{
+    struct names names;
+    FD_CLEANUP int ahead =
+        openat(s->dir, STORE_AHEAD, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (ahead < 0 || names_open(&names, ahead) < 0)
+        return;
+    for (const char *name; (name = names_next(&names));) {
+        FD_CLEANUP int dir = beneath_open(ahead, name, O_RDONLY | O_DIRECTORY);
+        if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+            store_put_aside(s, ahead, name, name);
+    }
+    names_close(&names);
+}
+
 void store_tidy(const struct store *s)
 {
     FD_CLEANUP int aside =
@@ -141,6 +154,7 @@ void store_tidy(const struct store *s)
     /* Somebody else may be at it. */
     if (aside < 0 || flock(aside, LOCK_EX | LOCK_NB) < 0 || names_open(&names, aside) < 0)
         return;
+    tidy_ahead(s);
     for (const char *name; (name = names_next(&names));) {
         if (!become_spare(s, aside, name))
             beneath_remove(aside, name);

@@ -13,8 +13,7 @@
 #include "changes/attributes.h"
 #include "changes/copy.h"
 
-/* The upper directory stands for the root itself inside, so it is like it. */
-static int imitate(int layer, const char *root)
+int layer_imitate(int layer, const char *root)
 {
     FD_CLEANUP int upper = openat(layer, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     FD_CLEANUP int lower = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -89,7 +88,7 @@ static int make_copy(struct arena *arena, int layer, struct change_root *root, s
     return r < 0 ? err_errno(e, r, "cannot copy '%s'", root->path) : 0;
 }
 
-int layer_make(struct arena *arena, const struct store *store, const char *id, size_t index,
+int layer_make(struct arena *arena, const struct store *store, const char *run, size_t index,
                const struct transaction_root *root, bool ready, struct change_root *ret,
                struct err *e)
 {
@@ -97,20 +96,23 @@ int layer_make(struct arena *arena, const struct store *store, const char *id, s
     if (root->copy)
         store_remember_copy(store, true);
     bool copy = root->copy || store_needs_copy(store, root->uid, root->gid);
-    const char *run = arena_format(arena, "%s/runs/%s", store->path, id);
-    const char *layer = run ? arena_format(arena, "%s/layer%zu", run, index) : NULL;
+    const char *dirs = arena_format(arena, "%s/%s", store->path, run);
+    const char *layer = dirs ? arena_format(arena, "%s/layer%zu", dirs, index) : NULL;
     if (!layer)
         return err_set(e, -ENOMEM, "out of memory");
     FD_CLEANUP int dir = -1;
-    if ((!ready && ((mkdir(run, 0700) < 0 && errno != EEXIST) || mkdir(layer, 0700) < 0)) ||
-        (dir = open(layer, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
-        (mkdirat(dir, "upper", 0700) < 0 && !(ready && errno == EEXIST)) ||
+    if ((!ready && ((mkdir(dirs, 0700) < 0 && errno != EEXIST) || mkdir(layer, 0700) < 0)) ||
+        (dir = open(layer, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+        return err_errno(e, -errno, "cannot make '%s', where changes go", layer);
+    if (!ready)
+        store_spread(dir);
+    if ((mkdirat(dir, "upper", 0700) < 0 && !(ready && errno == EEXIST)) ||
         (mkdirat(dir, "work", 0700) < 0 && !(ready && errno == EEXIST)))
         return err_errno(e, -errno, "cannot make '%s', where changes go", layer);
     *ret = (struct change_root){
         .path = root->path, .device = root->device, .inode = root->inode, .layer = layer};
     if (copy && (r = make_copy(arena, dir, ret, e)) < 0)
         return r;
-    r = imitate(dir, root->path);
+    r = layer_imitate(dir, root->path);
     return r < 0 ? err_errno(e, r, "cannot make '%s', where changes go", layer) : 0;
 }

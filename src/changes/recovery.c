@@ -19,6 +19,25 @@ enum { RECOVERY_BYTES_MAX = 1 << 30 };
 
 /* --- what has begun -------------------------------------------------------------------------- */
 
+/*
+ * A mark is a second name of one file, which takes no inode of its own; where files have one name
+ * only, it is a file.
+ */
+static int make_mark(const struct store *s, const char *name)
+{
+    static const char all[] = "mark";
+    int r = linkat(s->dir, all, s->dir, name, 0);
+    if (r < 0 && errno == ENOENT) {
+        FD_CLEANUP int made =
+            openat(s->dir, all, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        r = made < 0 ? -1 : linkat(s->dir, all, s->dir, name, 0);
+    }
+    if (r == 0 || errno == EEXIST)
+        return 0;
+    FD_CLEANUP int own = openat(s->dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return own < 0 ? -errno : 0;
+}
+
 /* `ret_ns` may be NULL; else what time it is for the file system. */
 int recovery_mark(const struct store *s, const char *id, int64_t *ret_ns)
 {
@@ -26,13 +45,13 @@ int recovery_mark(const struct store *s, const char *id, int64_t *ret_ns)
     struct stat st;
     struct change_side side;
     snprintf(name, sizeof(name), "pending/%s", id);
-    FD_CLEANUP int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || (ret_ns && fstat(fd, &st) < 0))
+    int r = make_mark(s, name);
+    if (r < 0 || !ret_ns)
+        return r;
+    if (fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    if (ret_ns) {
-        change_side_of(&st, &side);
-        *ret_ns = side.ctime_ns;
-    }
+    change_side_of(&st, &side); /* which a new name has changed */
+    *ret_ns = side.ctime_ns;
     return 0;
 }
 
@@ -252,12 +271,15 @@ static void read_boot(int dir, const char *path, char ret[static UUID_TEXT + 1])
     ret[UUID_TEXT] = '\0';
 }
 
-static bool is_same_boot(const struct store *s, char ret_boot[static UUID_TEXT + 1])
+static bool is_same_boot(struct store *s, char ret_boot[static UUID_TEXT + 1])
 {
+    if (s->booted)
+        return true;
     char marked[UUID_TEXT + 1];
     read_boot(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret_boot);
     read_boot(s->dir, BOOT, marked);
-    return ret_boot[0] && strcmp(ret_boot, marked) == 0;
+    s->booted = ret_boot[0] && strcmp(ret_boot, marked) == 0;
+    return s->booted;
 }
 
 static void remember_boot(const struct store *s, const char *boot)
@@ -343,6 +365,17 @@ static int settle_all(struct store *s, int *lock, struct mended *mended, struct 
     }
     names_close(&names);
     return r;
+}
+
+bool recovery_is_due(struct store *s)
+{
+    char boot[UUID_TEXT + 1];
+    FD_CLEANUP int dir = openat(s->dir, "pending", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct names names;
+    bool due = dir < 0 || names_open(&names, dir) < 0 || names_next(&names);
+    if (dir >= 0)
+        names_close(&names);
+    return due || !is_same_boot(s, boot);
 }
 
 int recovery_run(struct store *s, struct mended *ret, struct err *e)

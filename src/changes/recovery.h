@@ -27,5 +27,7 @@ int recovery_remove(const char *path, const struct change_set *set);
 
 /* What crashes have left in a store. Costs a look at a directory that is empty nearly always. */
 int recovery_run(struct store *s, struct mended *ret, struct err *e);
+/* Whether there may be anything. */
+bool recovery_is_due(struct store *s);
 
 #endif

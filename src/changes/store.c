@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -257,9 +259,12 @@ static int open_store(const struct store *s, bool inside, struct err *e)
         return r;
     if (inside)
         ignore_it(dir);
-    if ((mkdirat(dir, "runs", 0700) < 0 && errno != EEXIST) ||
-        (mkdirat(dir, "pending", 0700) < 0 && errno != EEXIST))
+    bool fresh = mkdirat(dir, "runs", 0700) == 0;
+    if ((!fresh && errno != EEXIST) || (mkdirat(dir, "pending", 0700) < 0 && errno != EEXIST))
         return err_errno(e, -errno, "cannot make '%s', where changes are kept", s->path);
+    FD_CLEANUP int runs = fresh ? openat(dir, "runs", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fresh)
+        store_spread(runs);
     return fd_steal(&dir);
 }
 
@@ -294,6 +299,15 @@ int store_make_dirs(const char *path)
 void store_close(struct store *s)
 {
     fd_close(&s->dir);
+}
+
+void store_spread(int dir)
+{
+    int flags;
+    if (ioctl(dir, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_TOPDIR_FL;
+        ioctl(dir, FS_IOC_SETFLAGS, &flags); /* a wish */
+    }
 }
 
 int store_lock(const struct store *s, struct err *e)

@@ -11,9 +11,11 @@
  *   STORE/lock           held while a root changes
  *   STORE/log            one line for each transaction that was committed, in their order
  *   STORE/pending/ID     those that have begun and not come to rest: looked at after a crash
+ *   STORE/mark           what is linked there
  *   STORE/boot           the machine's start since which that is so
  *   STORE/runs/ID/       journal, layer0, layer1 …
  *   STORE/aside/         what nobody needs any more, to be removed when there is time
+ *   STORE/ahead/NAME/    layers that are made for runs to come (ahead.h)
  *   STORE/spare/         a run's directory with a layer, ready for the next run
  *   STATE/runs/ID        a link to the latter
  */
@@ -23,6 +25,7 @@
 #include "changes/changes.h"
 
 #define STORE_IN_ROOT ".nacre-store"
+#define STORE_AHEAD   "ahead"
 
 struct store {
     const char *state; /* the caller's state directory; NULL: there is none */
@@ -30,6 +33,7 @@ struct store {
     const char *path;
     int dir;        /* -1: closed */
     bool temporary; /* removed with the transaction that made it */
+    bool booted;    /* known to have been looked at since the machine started */
 };
 
 /*
@@ -52,6 +56,14 @@ void store_close(struct store *s);
 const char *store_of_layer(struct arena *arena, const char *layer);
 /* Where it would be; nothing is made. NULL: out of memory. */
 const char *store_place(struct arena *arena, const char *state, const char *root);
+
+/*
+ * Directories that are made in this one have nothing in common, and need not lie together on the
+ * disk. An ext4 without a journal does not give an inode again that was freed within the last
+ * minutes, and looks at each of them whenever it makes one nearby: what overlays make and remove in
+ * a hundred runs, in one place, makes each later mount take milliseconds.
+ */
+void store_spread(int dir);
 
 /* Held until the descriptor is closed. */
 int store_lock(const struct store *s, struct err *e);
@@ -95,8 +107,8 @@ int store_put_aside(const struct store *s, int dir, const char *name, const char
 uint64_t store_aside_bytes(const struct store *s);
 /* Removes what was put aside. To be called while there is nothing else to do. */
 void store_tidy(const struct store *s);
-/* The spare becomes the directory of this run. False: there is none. */
-bool store_take_spare(const struct store *s, const char *id);
+/* The spare becomes the directory of this name in the store. False: there is none. */
+bool store_take_spare(const struct store *s, const char *name);
 
 /* The directory of the transaction with this id, or the start of one, from anywhere. */
 int store_find(struct arena *arena, const char *state, const char *id, const char **ret,

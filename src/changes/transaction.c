@@ -63,7 +63,8 @@ int transaction_begin(struct arena *arena, const char *state, const char *id,
     if (is_nearly_full(t.store.dir))
         store_tidy(&t.store);
     snprintf(t.journal.id, sizeof(t.journal.id), "%s", id);
-    t.path = arena_format(arena, "%s/runs/%s", t.store.path, id);
+    const char *run = arena_format(arena, "runs/%s", id);
+    t.path = run ? arena_format(arena, "%s/%s", t.store.path, run) : NULL;
     t.journal.set.roots = arena_alloc_array(arena, count, sizeof(*t.journal.set.roots));
     if (!t.path || !t.journal.set.roots || !count) {
         store_close(&t.store);
@@ -71,7 +72,7 @@ int transaction_begin(struct arena *arena, const char *state, const char *id,
     }
     /* The mark is made before anything is copied: whatever changes from here on is a conflict, or
      * is not lost. */
-    bool ready = store_take_spare(&t.store, id);
+    bool ready = store_take_spare(&t.store, run);
     if ((!ready && mkdir(t.path, 0700) < 0) ||
         (t.dir = open(t.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
         lock_own(t.dir) < 0 || (r = recovery_mark(&t.store, id, &t.journal.start_ns)) < 0)
@@ -81,7 +82,7 @@ int transaction_begin(struct arena *arena, const char *state, const char *id,
         if (i)
             r = store_open(arena, state, roots[i].path, &other, e);
         if (r == 0)
-            r = layer_make(arena, i ? &other : &t.store, id, i, &roots[i], ready && i == 0,
+            r = layer_make(arena, i ? &other : &t.store, run, i, &roots[i], ready && i == 0,
                            &t.journal.set.roots[i], e);
         store_close(&other);
         t.journal.set.root_count = i + 1;

@@ -1,13 +1,31 @@
 /* See early.h. */
 #include "engine/early.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/clock.h"
+#include "base/path.h"
 #include "engine/engine.h"
 
-enum { PLAN_BYTES = 4 << 20 };
+enum {
+    PLAN_BYTES = 4 << 20,
+    READY_BYTES = 1 << 16,
+    READY_AGE_MS = 600 * 1000,
+    FAILURES_MAX = 3, /* in a row: then this one is left alone */
+};
 
 /* --- what is remembered ---------------------------------------------------------------------- */
+
+static uint64_t add_bytes(uint64_t key, const void *bytes, size_t len)
+{
+    const uint64_t prime = 0x100000001b3;
+    for (const unsigned char *at = bytes; len--; at++)
+        key = (key ^ *at) * prime;
+    return key;
+}
 
 static uint64_t add_text(uint64_t key, const char *text)
 {
@@ -42,10 +60,21 @@ static uint64_t key_of(const nacre_run_options *o, const struct setting *setting
     return key;
 }
 
+static void drop_ready(struct nacre *n, struct early_ready *ready)
+{
+    pool_bury(&n->pool, &ready->sandbox); /* nothing has run in it */
+    ahead_drop(&ready->layer);
+    arena_release(ready->arena);
+    alloc_free(&n->allocator, ready->arena);
+    *ready = (struct early_ready){.sandbox = SANDBOX_NONE, .layer = LAYER_AHEAD_NONE};
+}
+
 static void let_go(struct nacre *n, struct early_plan *p)
 {
     if (!p || --p->users)
         return;
+    while (p->ready_count)
+        drop_ready(n, &p->ready[--p->ready_count]);
     arena_release(&p->arena);
     alloc_free(&n->allocator, p);
 }
@@ -118,6 +147,12 @@ void early_remember(nacre_result *r, const nacre_run_options *o, const struct se
         return;
     p->key = key_of(o, setting);
     p->ahead = ahead.count;
+    p->root = copy(&p->arena, setting->workspace.root);
+    p->state_dir = copy(&p->arena, setting->state_dir);
+    p->device = setting->workspace.device;
+    p->inode = setting->workspace.inode;
+    if (p->arena.failed)
+        p->state_dir = NULL; /* nothing is built before a run, then */
     pthread_mutex_lock(&n->lock);
     let_go(n, take_out(&n->early, p->key));
     /* One without a layer, or that does not wait for its text, cannot be begun. */
@@ -130,17 +165,52 @@ void early_remember(nacre_result *r, const nacre_run_options *o, const struct se
 
 /* --- what is begun --------------------------------------------------------------------------- */
 
-/* This run's plan: the remembered one, with its own layer. Its texts live as long as the other. */
-static bool make_own(nacre_result *r, const struct early_plan *p, struct plan *ret)
+/* A plan of its own: the remembered one, with this layer. Its texts live as long as the other. */
+static bool make_own(struct arena *arena, const struct early_plan *p, const char *layer,
+                     struct plan *ret)
 {
     struct plan own = {.count = p->plan.count};
-    own.steps = arena_alloc_array(&r->arena, own.count, sizeof(*own.steps));
-    if (!own.steps)
+    own.steps = arena_alloc_array(arena, own.count, sizeof(*own.steps));
+    if (!own.steps || !layer)
         return false;
     memcpy(own.steps, p->plan.steps, own.count * sizeof(*own.steps));
-    own.steps[p->layer].text = r->transaction.journal.set.roots[0].layer;
+    own.steps[p->layer].text = layer;
     *ret = own;
-    return own.steps[p->layer].text != NULL;
+    return true;
+}
+
+/* What is at a path of the workspace, and at those above it. */
+static uint64_t add_seen(uint64_t seen, const char *root, const char *path)
+{
+    char part[PATH_MAX];
+    size_t len = strlen(path);
+    if (!path_is_below(path, root) || len >= sizeof(part))
+        return add_text(seen, path);
+    memcpy(part, path, len + 1);
+    for (size_t at = strlen(root) + 1; at <= len; at++) {
+        if (part[at] != '/' && part[at] != '\0')
+            continue;
+        struct stat st = {0};
+        part[at] = '\0';
+        const bool there = lstat(part, &st) == 0;
+        part[at] = path[at];
+        const uint64_t is[] = {there, st.st_dev, st.st_ino};
+        seen = add_bytes(seen, is, sizeof(is));
+        if (there && !S_ISDIR(st.st_mode))
+            seen = add_bytes(seen, &st.st_ctim, sizeof(st.st_ctim));
+    }
+    return seen;
+}
+
+/* Of all paths that whoever builds the walls looks for in the workspace (W1). */
+static uint64_t look_at_covered(const struct early_plan *p)
+{
+    uint64_t seen = 0xcbf29ce484222325;
+    for (size_t i = p->layer + 1; i < p->plan.count; i++) {
+        if (p->plan.steps[i].path)
+            seen = add_seen(seen, p->root, p->plan.steps[i].path);
+    }
+    return seen;
 }
 
 static void release(nacre_result *r)
@@ -152,16 +222,41 @@ static void release(nacre_result *r)
     r->early.of = NULL;
 }
 
+/* Gives the workspace's part to a sandbox that has the rest. */
+static int show(struct nacre *n, const struct early_plan *p, const struct plan *own,
+                struct sandbox *sandbox)
+{
+    struct err ignored;
+    const struct plan shown = plan_part(own, p->ahead);
+    return sandbox_show(sandbox, &n->allocator, &shown, &ignored);
+}
+
+/* With the lock: one that waits, if there is one. */
+static bool take_ready(struct nacre *n, struct early_plan *p, struct early_ready *ret)
+{
+    while (p->ready_count) {
+        struct early_ready first = p->ready[0];
+        memmove(p->ready, p->ready + 1, --p->ready_count * sizeof(p->ready[0]));
+        if (sandbox_waits(&first.sandbox)) {
+            *ret = first;
+            return true;
+        }
+        p->failures++;
+        drop_ready(n, &first);
+    }
+    return false;
+}
+
 void early_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting)
 {
     struct nacre *n = r->engine;
-    struct err ignored;
     if (!warm_is_possible(r, o, r->text) || setting->workspace.in_memory ||
         setting->decider.policy->workspace_read_only)
         return;
     uint64_t key = key_of(o, setting);
     pthread_mutex_lock(&n->lock);
     struct early_plan *p = take_out(&n->early, key);
+    bool ready = p && take_ready(n, p, &r->early.ready);
     if (p) {
         put_first(n, p);
         p->users++;
@@ -170,17 +265,100 @@ void early_begin(nacre_result *r, const nacre_run_options *o, const struct setti
     if (!p)
         return;
     r->early.of = p;
+    if (ready)
+        return;
     const struct plan ahead = {p->plan.steps, p->ahead};
     r->early.missed = !pool_take(&n->pool, &ahead, &r->sandbox);
     int failure = r->early.missed ? -1 : reversal_begin_early(r, setting);
     if (failure == 0)
-        failure = make_own(r, p, &r->early.plan) ? 0 : -1;
-    if (failure == 0) {
-        const struct plan shown = plan_part(&r->early.plan, p->ahead);
-        failure = sandbox_show(&r->sandbox, &n->allocator, &shown, &ignored);
-    }
+        failure = make_own(&r->arena, p, r->transaction.journal.set.roots[0].layer, &r->early.plan)
+                      ? show(n, p, &r->early.plan, &r->sandbox)
+                      : -1;
     if (failure < 0)
         early_give_up(r);
+}
+
+bool early_adopt(nacre_result *r, const struct transaction_root *root)
+{
+    struct early_plan *p = r->early.of;
+    struct early_ready ready = r->early.ready;
+    struct err ignored;
+    r->early.ready = (struct early_ready){.sandbox = SANDBOX_NONE, .layer = LAYER_AHEAD_NONE};
+    bool same = ready.seen == look_at_covered(p);
+    if (same &&
+        ahead_adopt(&r->arena, &ready.layer, r->correlation_id, root, &r->transaction, &ignored) ==
+            0 &&
+        make_own(&r->arena, p, r->transaction.journal.set.roots[0].layer, &r->early.plan)) {
+        r->sandbox = ready.sandbox;
+        ready.sandbox = (struct sandbox)SANDBOX_NONE;
+        drop_ready(r->engine, &ready); /* what is left of it */
+        return true;
+    }
+    drop_ready(r->engine, &ready);
+    early_give_up(r);
+    return false;
+}
+
+/* Everything of it but the sandbox and its layer, which the caller has. */
+static int make_ready(struct nacre *n, struct early_plan *p, struct early_ready *ready)
+{
+    struct err ignored;
+    struct plan own;
+    const struct transaction_root root = reversal_root(p->root, p->device, p->inode, false);
+    const struct plan ahead = {p->plan.steps, p->ahead};
+    ready->seen = look_at_covered(p);
+    ready->built_ms = clock_monotonic_ms();
+    int r = ahead_make(ready->arena, p->state_dir, &root, &ready->layer, &ignored);
+    if (r == 0 && !make_own(ready->arena, p, ready->layer.layer, &own))
+        r = -ENOMEM;
+    if (r == 0 && !pool_lend(&n->pool, &ahead, &ready->sandbox))
+        r = -EAGAIN;
+    return r < 0 ? r : show(n, p, &own, &ready->sandbox);
+}
+
+/* With the lock. */
+static void drop_old(struct nacre *n, struct early_plan *p)
+{
+    uint64_t now = clock_monotonic_ms();
+    while (p->ready_count && now - p->ready[0].built_ms > READY_AGE_MS) {
+        struct early_ready old = p->ready[0];
+        memmove(p->ready, p->ready + 1, --p->ready_count * sizeof(p->ready[0]));
+        drop_ready(n, &old);
+    }
+}
+
+bool early_prepare(struct nacre *n)
+{
+    pthread_mutex_lock(&n->lock);
+    for (size_t i = 0; i < EARLY_MAX; i++) {
+        if (n->early.items[i])
+            drop_old(n, n->early.items[i]);
+    }
+    struct early_plan *p = n->early.items[0];
+    bool wanted =
+        p && p->state_dir && p->ready_count < EARLY_READY_MAX && p->failures < FAILURES_MAX;
+    if (wanted)
+        p->users++;
+    pthread_mutex_unlock(&n->lock);
+    if (!wanted)
+        return false;
+    struct early_ready ready = {.sandbox = SANDBOX_NONE, .layer = LAYER_AHEAD_NONE};
+    ready.arena = alloc_resize(&n->allocator, NULL, sizeof(*ready.arena));
+    int r = -ENOMEM;
+    const struct plan ahead = {p->plan.steps, p->ahead};
+    if (ready.arena) {
+        arena_init(ready.arena, &n->allocator, READY_BYTES);
+        r = pool_has(&n->pool, &ahead) ? make_ready(n, p, &ready) : -EAGAIN;
+    }
+    pthread_mutex_lock(&n->lock);
+    p->failures = r == 0 ? 0 : r == -EAGAIN ? p->failures : p->failures + 1;
+    if (r == 0)
+        p->ready[p->ready_count++] = ready;
+    let_go(n, p);
+    pthread_mutex_unlock(&n->lock);
+    if (r < 0 && ready.arena)
+        drop_ready(n, &ready);
+    return r == 0;
 }
 
 bool early_use(nacre_result *r, const struct plan *plan)
@@ -193,10 +371,31 @@ bool early_use(nacre_result *r, const struct plan *plan)
     return true;
 }
 
+/* Nobody has touched it: the next run may have it. */
+static void put_back(nacre_result *r)
+{
+    struct nacre *n = r->engine;
+    struct early_plan *p = r->early.of;
+    struct early_ready ready = r->early.ready;
+    r->early.ready = (struct early_ready){.sandbox = SANDBOX_NONE, .layer = LAYER_AHEAD_NONE};
+    pthread_mutex_lock(&n->lock);
+    bool kept = p->ready_count < EARLY_READY_MAX;
+    if (kept)
+        p->ready[p->ready_count++] = ready;
+    pthread_mutex_unlock(&n->lock);
+    if (!kept)
+        drop_ready(n, &ready);
+    release(r);
+}
+
 void early_give_up(nacre_result *r)
 {
     if (!r->early.of)
         return;
+    if (r->early.ready.arena) {
+        put_back(r);
+        return;
+    }
     struct err told = r->error;
     recording_note_mended(r);
     r->error = told;

@@ -27,6 +27,12 @@ static void tell(nacre_error *error, const struct err *e)
     snprintf(error->message, sizeof(error->message), "%s", e->message);
 }
 
+static bool do_chores(void *handle)
+{
+    reversal_tidy_now(handle);
+    return early_prepare(handle);
+}
+
 int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
 {
     static const nacre_options defaults = NACRE_OPTIONS_INIT;
@@ -64,7 +70,7 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
         return e.code;
     }
     int r = pool_begin(&n->pool, &n->allocator, n->launcher, options->warm, engine_held_mount,
-                       reversal_tidy_now, n);
+                       do_chores, n);
     if (r < 0) {
         err_errno(&e, r, "cannot start a thread");
         nacre_close(n);
@@ -81,11 +87,11 @@ void nacre_close(nacre *n)
         return;
     struct allocator allocator = n->allocator;
     pool_end(&n->pool);
+    early_clear(n);
     reversal_tidy_now(n);
     if (n->held_hash.hash)
         fs_hash_close(n->held_hash.hash);
     keeper_end(&n->keeper);
-    early_clear(n);
     recording_close(n);
     policy_cache_clear(&n->policies);
     pthread_mutex_destroy(&n->held_hash.lock);

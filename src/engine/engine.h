@@ -268,12 +268,16 @@ bool warm_take(nacre_result *r, const struct plan_host *host, struct plan_reques
 void early_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
 /* Whether this plan is the one that was begun: then its sandbox is the run's. */
 bool early_use(nacre_result *r, const struct plan *plan);
+/* Makes one that was built before the run's own: its layer is the run's. False: it will not do. */
+bool early_adopt(nacre_result *r, const struct transaction_root *root);
 /* What was begun is not wanted, if anything was. */
 void early_give_up(nacre_result *r);
 /* This plan is used: the next one may be the same. */
 void early_remember(nacre_result *r, const nacre_run_options *o, const struct setting *setting,
                     const struct plan *plan);
 void early_clear(struct nacre *n);
+/* When nobody runs: has one wait that is like the last. True: there may be more to do. */
+bool early_prepare(struct nacre *n);
 
 /* contain.c: this process's umask, without the race of setting it. */
 unsigned engine_umask(void);
@@ -298,6 +302,8 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
  * policy accepts that.
  */
 int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_request *request);
+/* Who has a name inside: the caller; started by root, the owner of what is shown. */
+struct transaction_root reversal_root(const char *path, uint64_t device, uint64_t inode, bool copy);
 /* The layer of the workspace alone, before the rest of the request is known. */
 int reversal_begin_early(nacre_result *r, const struct setting *setting);
 /* The same for a plan that is only shown: nothing is made, and the run has no id yet. */

@@ -189,8 +189,10 @@ static void *keep_filled(void *user)
         bury_all(p);
         if (!p->busy) {
             pthread_mutex_unlock(&p->lock);
-            p->chore(p->user);
+            bool more = p->chore(p->user);
             pthread_mutex_lock(&p->lock);
+            if (more)
+                continue;
         }
         struct pool_kind *kind = kind_to_fill(p);
         if (kind) {
@@ -215,7 +217,7 @@ static void *keep_filled(void *user)
 /* --- from outside ---------------------------------------------------------------------------- */
 
 int pool_begin(struct pool *p, const struct allocator *allocator, const char *launcher, size_t size,
-               int (*open_held)(void *user), void (*chore)(void *user), void *user)
+               int (*open_held)(void *user), bool (*chore)(void *user), void *user)
 {
     *p = (struct pool){.allocator = allocator,
                        .launcher = launcher,
@@ -246,13 +248,10 @@ void pool_end(struct pool *p)
     p->runs = false;
 }
 
-bool pool_take(struct pool *p, const struct plan *ahead, struct sandbox *ret)
+/* With the lock: the first of a kind that still waits. */
+static bool take(struct pool_kind *kind, struct sandbox *ret)
 {
     bool found = false;
-    if (!p->runs)
-        return false;
-    pthread_mutex_lock(&p->lock);
-    struct pool_kind *kind = find_kind(p, ahead);
     while (kind && kind->ready && !found) {
         /* The one that was built first: it is the likeliest to have come to its wait. */
         struct sandbox first = kind->items[0].sandbox;
@@ -263,6 +262,34 @@ bool pool_take(struct pool *p, const struct plan *ahead, struct sandbox *ret)
         else
             sandbox_release(&first);
     }
+    return found;
+}
+
+bool pool_lend(struct pool *p, const struct plan *ahead, struct sandbox *ret)
+{
+    pthread_mutex_lock(&p->lock);
+    bool found = take(find_kind(p, ahead), ret);
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
+bool pool_has(struct pool *p, const struct plan *ahead)
+{
+    bool found = false;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < POOL_KINDS && !found; i++)
+        found = is_of_kind(p->kinds[i], ahead) && p->kinds[i]->ready;
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
+bool pool_take(struct pool *p, const struct plan *ahead, struct sandbox *ret)
+{
+    if (!p->runs)
+        return false;
+    pthread_mutex_lock(&p->lock);
+    struct pool_kind *kind = find_kind(p, ahead);
+    bool found = take(kind, ret);
     p->taken += found;
     p->missed += !found;
     if (kind && !kind->ready)

@@ -30,7 +30,7 @@ struct pool {
     pthread_t thread;
     bool runs, ends;
     int (*open_held)(void *user); /* the mount of a plan that has one that is held */
-    void (*chore)(void *user);    /* done when no run is under way; without the lock */
+    bool (*chore)(void *user);    /* done when no run is under way, without the lock; true: again */
     void *user;
     size_t size; /* how many of a kind are kept ready; 0: there is no pool */
     struct pool_kind *kinds[POOL_KINDS]; /* by use, the last one first */
@@ -48,11 +48,15 @@ struct pool_figures {
 };
 
 int pool_begin(struct pool *p, const struct allocator *allocator, const char *launcher, size_t size,
-               int (*open_held)(void *user), void (*chore)(void *user), void *user);
+               int (*open_held)(void *user), bool (*chore)(void *user), void *user);
 void pool_end(struct pool *p);
 
 /* One whose steps are these; false: there is none, and there will be. */
 bool pool_take(struct pool *p, const struct plan *ahead, struct sandbox *ret);
+
+/* The same for one that is to be built further, before there is a run for it: it is not counted. */
+bool pool_lend(struct pool *p, const struct plan *ahead, struct sandbox *ret);
+bool pool_has(struct pool *p, const struct plan *ahead);
 
 /* One that has ended: its guard is waited for by the thread. Without a pool here and now. */
 void pool_bury(struct pool *p, struct sandbox *ended);

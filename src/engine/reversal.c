@@ -197,21 +197,25 @@ static int use_layers(nacre_result *r, struct plan_request *request)
     return failure < 0 ? failure : hide_store(r, request);
 }
 
-/* Who has a name inside: the caller; started by root, the owner of what is shown. */
-static struct transaction_root root_for(const nacre_result *r, const struct plan_place *place)
+struct transaction_root reversal_root(const char *path, uint64_t device, uint64_t inode, bool copy)
 {
-    struct transaction_root root = {.path = place->path,
-                                    .device = place->device,
-                                    .inode = place->inode,
+    struct transaction_root root = {.path = path,
+                                    .device = device,
+                                    .inode = inode,
                                     .uid = geteuid(),
                                     .gid = getegid(),
-                                    .copy = r->no_layer};
+                                    .copy = copy};
     struct stat st;
-    if (geteuid() == 0 && lstat(place->path, &st) == 0) {
+    if (root.uid == 0 && lstat(path, &st) == 0) {
         root.uid = st.st_uid;
         root.gid = st.st_gid;
     }
     return root;
+}
+
+static struct transaction_root root_for(const nacre_result *r, const struct plan_place *place)
+{
+    return reversal_root(place->path, place->device, place->inode, r->no_layer);
 }
 
 int reversal_begin_early(nacre_result *r, const struct setting *setting)
@@ -260,9 +264,10 @@ int reversal_begin(nacre_result *r, const struct setting *setting, struct plan_r
         return 0; /* nothing is written */
     if (r->early.of && (count > 1 || request->workspace_read_only))
         early_give_up(r); /* it is another one */
-    int failure = r->early.of ? 0
-                              : transaction_begin(&r->arena, setting->state_dir, r->correlation_id,
-                                                  roots, count, &r->transaction, &r->error);
+    bool begun = r->early.of && (!r->early.ready.arena || early_adopt(r, &roots[0]));
+    int failure = begun ? 0
+                        : transaction_begin(&r->arena, setting->state_dir, r->correlation_id, roots,
+                                            count, &r->transaction, &r->error);
     if (failure < 0 && policy->accept_irreversible) {
         struct err why = r->error;
         r->error = (struct err){0};
