@@ -357,8 +357,7 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
     bool hide = strcmp(key, "hide") == 0;
     /* Most are not there: one look tells, where following every link takes many. One that is to be
      * hidden may yet come, before the walls stand. */
-    struct stat st;
-    if (lstat(path, &st) < 0 && errno == ENOENT) {
+    if (looks_missing(m->box->looks, path)) {
         if (hide && surroundings_is_below(path, roots) && !strstr(path, "/../"))
             list[(*count)++] = path;
         return 0;
@@ -413,8 +412,10 @@ static int fill_covers(const struct maker *m, const struct git_guard *guard)
     size_t socket_count = 0;
     if (!shown || !listed || !writable)
         return err_set(m->e, -ENOMEM, "out of memory");
-    /* Landlock strength has no Unix sockets at all. */
-    int r = m->request->strength == PLAN_FULL
+    /* Landlock strength has no Unix sockets at all; one that lies below a layer is not the same to
+     * the kernel as the one that somebody listens on. */
+    bool layered = !m->policy->workspace_read_only && !m->policy->accept_irreversible;
+    int r = m->request->strength == PLAN_FULL && !(layered && count_roots(listed) <= 1)
                 ? host_sockets_find(m->arena, listed, count_roots(listed), &sockets, &socket_count,
                                     m->e)
                 : 0;

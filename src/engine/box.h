@@ -5,6 +5,7 @@
 #ifndef NACRE_ENGINE_BOX_H
 #define NACRE_ENGINE_BOX_H
 
+#include "engine/looks.h"
 #include "engine/surroundings.h"
 #include "nacre.h"
 #include "plan/plan.h"
@@ -32,6 +33,7 @@ struct box {
      * worktree's repository, canonical; ends with NULL. No link in it says what is shown. */
     const char *const *writable;
     struct plan_texts variables; /* NAME=VALUE, besides what every box has */
+    struct looks *looks;         /* NULL: nothing is remembered */
 };
 
 /* Things worth a warning; those past the end are left out. */

@@ -320,6 +320,7 @@ struct caller {
     nacre_result *result;
     const struct policy *policy;
     const nacre_run_options *options;
+    const struct setting *setting;
 };
 
 /* Whoever is told the id finds the run in the ledger by it. */
@@ -337,6 +338,7 @@ static int tell_start(const struct caller *caller)
 static int use_the_time(void *user)
 {
     const struct caller *caller = user;
+    hashing_begin(caller->result, caller->options, caller->setting);
     int failure = recording_sync(caller->result);
     reversal_tidy(caller->result);
     recording_tidy(caller->result, caller->policy);
@@ -426,7 +428,8 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         sandbox_release(&sandbox);
         return failure;
     }
-    struct caller caller = {.result = r, .policy = setting->decider.policy, .options = o};
+    struct caller caller = {
+        .result = r, .policy = setting->decider.policy, .options = o, .setting = setting};
     r->tee = o->all_output ? forward_output : NULL;
     /* Both are taken away again below. */
     /* cppcheck-suppress autoVariables */
@@ -552,8 +555,8 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         return failure;
     }
     phases_enter(&r->phases, PHASE_WALLS);
-    if (!o->without_hash)
-        hashing_begin(r, setting);
+    if (setting->workspace.in_memory)
+        hashing_begin(r, o, setting);
     failure = run_plan(r, &plan, o, setting, &run);
     bool no_pool = r->warm && !run.outcome.built;
     if (failure == 0 && run.end == RUN_BROKEN && (run.outcome.no_layer || no_pool)) {

@@ -106,6 +106,8 @@ bool decide_text(nacre_result *r, nacre_run_options *o, struct setting *setting)
         early_begin(r, o, &place);
     if (engine_open_box(&r->judgement, o, &place, &r->error) < 0)
         return false;
+    r->looks.memory = &r->engine->looks;
+    place.box.looks = &r->looks;
     *setting = place;
     if (o->language && !open_script(r, o, setting))
         return false;

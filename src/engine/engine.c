@@ -59,6 +59,7 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
     pthread_mutex_init(&n->lock, NULL);
     policy_cache_init(&n->policies, &n->allocator);
     pthread_mutex_init(&n->files.lock, NULL);
+    looks_init(&n->looks, &n->allocator);
     pthread_mutex_init(&n->held_hash.lock, NULL);
     arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
     const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
@@ -96,6 +97,7 @@ void nacre_close(nacre *n)
     policy_cache_clear(&n->policies);
     pthread_mutex_destroy(&n->held_hash.lock);
     pthread_mutex_destroy(&n->files.lock);
+    looks_clear(&n->looks);
     pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);
     alloc_free(&allocator, n);
@@ -292,6 +294,7 @@ int nacre_run(nacre *n, const char *text, size_t len, const nacre_run_options *o
     clock_format_rfc3339(clock_utc_ms(), r->timestamp);
     pool_enter(&n->pool);
     run_text(r, options);
+    looks_end(&r->looks);
     pool_leave(&n->pool);
     shape_result(r, options);
     *ret = r;

@@ -49,6 +49,7 @@ struct nacre {
     } held_hash;
     struct policy_cache policies;
     struct files_memory files;
+    struct looks_memory looks;
     int untidy;                    /* a store in which something is left to be done; -1: none */
     struct pool pool;              /* sandboxes that are built ahead */
     struct early_plans early;      /* what they are given before it is asked for */
@@ -112,6 +113,7 @@ struct nacre_result {
     struct sandbox sandbox;  /* opened before the verdict, to be used once */
     bool warm;               /* it was built ahead, and waits for the rest of its plan, */
     size_t built;            /* so many steps of which it has */
+    struct looks looks;      /* what is not there */
     struct early early;      /* what it is given before the text is judged */
     bool plain;              /* and its text is a plain command, which takes bash's place */
     bool no_pool;            /* one that was did not do */
@@ -330,8 +332,8 @@ void reversal_tidy_now(void *handle);
  * home; with a workspace, of its files, too, which the inside may have written.
  */
 int secrets_redactor(struct arena *arena, const char *const *environment, const char *home,
-                     const char *workspace, const char *replacement, struct redactor **ret,
-                     struct err *e);
+                     const char *workspace, const char *replacement, struct looks *looks,
+                     struct redactor **ret, struct err *e);
 
 /* leaks.c: the rule by which a changed file holds a new secret and git tracks it; NULL. */
 const char *leaks_find(nacre_result *r, const struct change *c, uint64_t *looked_at);
@@ -378,11 +380,11 @@ int recording_note(struct nacre *n, const char *state_dir, enum entry_kind kind,
 void recording_close(struct nacre *n);
 
 /*
- * hashing.c: begins with the run; `before` waits, and where others may have used the workspace
- * looks again; `after` takes the committed changes in. In memory there is no layer: what is there
- * is looked at before the run, unless that is known from the last one, and after it.
+ * hashing.c: begins with the run, once; `before` waits, and where others may have used the
+ * workspace looks again; `after` takes the committed changes in. In memory there is no layer: what
+ * is there is looked at before the run, unless that is known from the last one, and after it.
  */
-void hashing_begin(nacre_result *r, const struct setting *setting);
+void hashing_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
 void hashing_before(nacre_result *r, bool shared);
 void hashing_after(nacre_result *r);
 void hashing_end(nacre_result *r);

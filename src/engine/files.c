@@ -105,12 +105,14 @@ static int grow(struct arena *arena, struct files *f)
 static int add(struct arena *arena, struct files *f, enum files_kind kind, const char *name,
                int dir, const char *path)
 {
-    struct stat st, own;
-    if (fstatat(dir, path, &st, 0) < 0 || !is_program(&st) || f->count == ENTRIES_MAX)
+    struct stat st;
+    if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    bool link = S_ISLNK(st.st_mode);
+    if ((link && fstatat(dir, path, &st, 0) < 0) || !is_program(&st) || f->count == ENTRIES_MAX)
         return 0;
     if (f->count == f->room && grow(arena, f) < 0)
         return -ENOMEM;
-    bool link = fstatat(dir, path, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
     /* It is opened again where bytes are compared: by its directory, which does not change. */
     const char *copy =
         dir == AT_FDCWD ? path : arena_format(arena, "/proc/self/fd/%d/%s", dir, path);
@@ -145,10 +147,11 @@ static int add_name(struct arena *arena, struct files *f, enum files_kind kind, 
         if (remembered && f->known && !(f->found[look / 8] & bit))
             continue;
         /* What changes no directory is not remembered: a mode, what a link leads to. */
-        if (fstatat(f->dirs[i], name, &own, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        if (remembered && !f->known)
+        if (remembered && !f->known) {
+            if (fstatat(f->dirs[i], name, &own, AT_SYMLINK_NOFOLLOW) < 0)
+                continue;
             f->found[look / 8] |= bit;
+        }
         r = add(arena, f, kind, name, f->dirs[i], name);
     }
     return r;

@@ -106,15 +106,16 @@ static void give_up_held(nacre_result *r)
  */
 
 /* Without a store, in a workspace that is only read, everything is read each time. */
-static int open_root(struct arena *arena, const struct setting *setting, struct hashing *h)
+static int open_root(struct arena *arena, const struct setting *setting, const char *known,
+                     struct hashing *h)
 {
     const char *root = setting->workspace.root;
-    struct store store;
+    struct store store = {.path = known, .dir = -1};
     h->root = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (h->root < 0)
         return -errno;
     if (!setting->decider.policy->workspace_read_only && setting->state_dir &&
-        store_open(arena, setting->state_dir, root, &store, NULL) == 0) {
+        (known || store_open(arena, setting->state_dir, root, &store, NULL) == 0)) {
         h->cache = arena_format(arena, "%s/fs-hash", store.path);
         if (path_is_below(store.path, root) && strlen(store.path) > strlen(root))
             h->exclude = store.path + strlen(root) + 1;
@@ -123,14 +124,17 @@ static int open_root(struct arena *arena, const struct setting *setting, struct 
     return 0;
 }
 
-void hashing_begin(nacre_result *r, const struct setting *setting)
+void hashing_begin(nacre_result *r, const nacre_run_options *o, const struct setting *setting)
 {
     struct hashing *h = &r->hashing;
+    if (o->without_hash || h->held || h->root >= 0)
+        return;
     if (setting->workspace.in_memory) {
         begin_held(r, setting);
         return;
     }
-    if (open_root(&r->arena, setting, h) == 0)
+    const char *store = r->transaction.dir < 0 ? NULL : r->transaction.store.path;
+    if (open_root(&r->arena, setting, store, h) == 0)
         h->started = pthread_create(&h->thread, NULL, walk, h) == 0;
 }
 
@@ -149,7 +153,7 @@ int engine_fs_hash(struct nacre *n, const struct setting *setting, char ret_hex[
         return r;
     }
     arena_init(&arena, &n->allocator, 1 << 20);
-    r = open_root(&arena, setting, &h);
+    r = open_root(&arena, setting, NULL, &h);
     if (r < 0) {
         err_errno(e, r, "workspace '%s'", setting->workspace.root);
     } else if ((r = look(&h)) < 0) {

@@ -600,11 +600,11 @@ int recording_begin(nacre_result *r, const nacre_run_options *o, const struct se
     rec->network = setting->decider.policy->network == NETWORK_ON;
     const char *replacement = setting->decider.policy->redact_as;
     int failure = secrets_redactor(&r->arena, o->environment, setting->home, NULL, replacement,
-                                   &rec->redactor, &r->error);
+                                   setting->box.looks, &rec->redactor, &r->error);
     if (failure == 0 && !setting->workspace.in_memory)
         failure =
             secrets_redactor(&r->arena, o->environment, setting->home, setting->workspace.root,
-                             replacement, &rec->output_redactor, &r->error);
+                             replacement, setting->box.looks, &rec->output_redactor, &r->error);
     if (failure < 0)
         return err_context(&r->error, failure, "cannot record");
     if (o->unrecorded)
@@ -843,7 +843,8 @@ int recording_note_answer(struct nacre *n, const char *state_dir,
     clock_format_rfc3339(clock_utc_ms(), time);
     int r = open_ledger(n, state_dir, NULL, &opened, e);
     if (r == 0)
-        r = secrets_redactor(&arena, (const char *const *)environ, NULL, NULL, NULL, &redactor, e);
+        r = secrets_redactor(&arena, (const char *const *)environ, NULL, NULL, NULL, NULL,
+                             &redactor, e);
     if (r == 0 && what->detail)
         r = redact_text(redactor, what->detail, strlen(what->detail), &text, NULL, e);
     const struct entry entry = {.kind = what->kind,

@@ -34,6 +34,7 @@ enum { FROM_WORKSPACE_MAX = 200, STRONG_LEAST = 12 };
 
 struct gathering {
     struct arena *arena;
+    struct looks *looks;
     bool strong_only;
     size_t most;
     struct redact_value *values;
@@ -126,8 +127,9 @@ static void look_at_address(struct gathering *g, const char *line, size_t len)
 static void look_at_file(struct gathering *g, const char *dir, const char *name)
 {
     const char *path = arena_format(g->arena, "%s/%s", dir, name);
-    FD_CLEANUP int fd =
-        path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    if (!path || looks_missing(g->looks, path))
+        return;
+    FD_CLEANUP int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return;
@@ -153,10 +155,11 @@ static void look_at_file(struct gathering *g, const char *dir, const char *name)
 }
 
 int secrets_redactor(struct arena *arena, const char *const *environment, const char *home,
-                     const char *workspace, const char *replacement, struct redactor **ret,
-                     struct err *e)
+                     const char *workspace, const char *replacement, struct looks *looks,
+                     struct redactor **ret, struct err *e)
 {
-    struct gathering g = {.arena = arena, .most = REDACT_VALUES_MAX - FROM_WORKSPACE_MAX};
+    struct gathering g = {
+        .arena = arena, .looks = looks, .most = REDACT_VALUES_MAX - FROM_WORKSPACE_MAX};
     look_at_environment(&g, environment);
     for (size_t i = 0; home && i < COUNT(in_home); i++)
         look_at_file(&g, home, in_home[i]);

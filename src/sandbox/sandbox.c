@@ -211,9 +211,14 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
         outcome->ended = true;
         outcome->wait_status = message.code;
         outcome->survivors = message.survivors;
+        /* Init has reaped everybody (L2). */
+        outcome->gone = outcome->gone || outcome->by_itself;
+        outcome->built = outcome->built || outcome->gone;
         break;
     case WIRE_COUNTED:
         outcome->usage = message.usage;
+        outcome->by_itself = message.code == WIRE_BY_ITSELF &&
+                             clock_monotonic_ms() - s->start_ms + 1 < WIRE_FIRST_LOOK_MS;
         break;
     case WIRE_GONE:
         /* Init has counted processes, the guard all the rest; in landlock strength both. */

@@ -34,6 +34,7 @@ struct sandbox_outcome {
     bool no_namespaces; /* failed, since there are no namespaces to be had */
     bool no_layer;      /* failed, since an overlay is not to be had */
     bool built;         /* the walls stand; not told where the end comes first */
+    bool by_itself;     /* and so soon that only init knows of it: its word is the last */
     bool ended;         /* the program ended by itself: `wait_status` is its own */
     bool gone;          /* nothing of the tree runs any more */
     int wait_status;

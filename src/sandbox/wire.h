@@ -34,7 +34,7 @@ enum wire_kind {
     WIRE_WAITS,   /* built as far as can be: the program waits for the rest of its plan */
     WIRE_BUILT,   /* the walls stand: what comes on standard input is safe to pass on */
     WIRE_ENDED,   /* the program ended: code is its wait status */
-    WIRE_COUNTED, /* how many processes there were: usage, as far as init knows it */
+    WIRE_COUNTED, /* nobody is left but init: usage, as far as it knows; code: WIRE_ASKED */
     WIRE_GONE,    /* the whole tree is dead: usage */
 };
 
@@ -79,6 +79,13 @@ struct wire_message {
 };
 
 /* --- programs: on WIRE_PROGRAMS_FD, one message each ---------------------------------------- */
+
+/* WIRE_COUNTED: whether the guard wished the end, and so has more to say of it. */
+enum { WIRE_BY_ITSELF, WIRE_ASKED };
+
+/* The guard looks for the first time when a run has lasted so long. What is over sooner, by itself,
+ * it knows nothing of that init does not. */
+enum { WIRE_FIRST_LOOK_MS = 8 };
 
 enum wire_program_kind { WIRE_PROGRAM_NOTHING, WIRE_PROGRAM_STARTED, WIRE_PROGRAM_ENDED };
 

@@ -22,7 +22,6 @@
 
 enum {
     ASK_MS = 1000, /* how long init may take to end everything, which tells us what was used */
-    FIRST_MS = 8,  /* before this nobody is looked at */
     JOIN_MS = 100, /* after this a control group is worth its time */
     DISK_MS = 20,  /* between two looks at the free space */
 };
@@ -184,7 +183,7 @@ static void receive_handover(struct guard *g)
     memcpy(g->notices.ipc, g->handover.ipc, sizeof(g->notices.ipc));
     if (g->launch->budgets.disk_bytes)
         disk_begin(&g->disk, &g->handover);
-    g->watch.next_ms = g->start_ms + FIRST_MS;
+    g->watch.next_ms = g->start_ms + WIRE_FIRST_LOOK_MS;
 }
 
 static void look(struct guard *g, uint64_t now_ms)

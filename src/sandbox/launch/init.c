@@ -267,13 +267,17 @@ static pid_t start_program(struct launch *l, struct program *p, int *ret_gate)
  * The guard's wish to end it all. The inside may send the signal, too, and is not heard: only from
  * another pid namespace does it come without a sender. No fork escapes a signal to all.
  */
+static volatile sig_atomic_t asked;
+
 static void end_all(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)context;
     /* A queued signal says of its sender what it likes; the kernel speaks for a plain one. */
-    if (info->si_code == SI_USER && info->si_pid == 0)
+    if (info->si_code == SI_USER && info->si_pid == 0) {
+        asked = 1;
         kill(-1, SIGKILL);
+    }
 }
 
 static volatile sig_atomic_t ticked;
@@ -335,18 +339,37 @@ static void keep_patience(const struct trace *t, bool *ticking)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Nobody is left, and who was has been accounted for: the guard need not wait until we are gone. */
-static void tell_guard(const struct launch *l)
+/* What all of them have used. */
+static bool count_usage(struct wire_usage *usage)
 {
-    struct wire_usage usage = {0};
     struct rusage r;
     static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    bool known = true;
     for (size_t i = 0; i < sizeof(whose) / sizeof(whose[0]); i++) {
-        if (getrusage(whose[i], &r) < 0)
-            return;
-        guard_add_usage(&usage, &r);
+        known = known && getrusage(whose[i], &r) == 0;
+        if (known)
+            guard_add_usage(usage, &r);
     }
-    send(l->alive, &usage, sizeof(usage), MSG_NOSIGNAL);
+    return known;
+}
+
+/*
+ * Nobody is left, and who was has been accounted for: neither the supervisor nor the guard need
+ * wait until we are gone.
+ */
+static void tell_end(const struct launch *l, const struct wire_message *ended)
+{
+    struct wire_message counted = {.kind = WIRE_COUNTED};
+    bool known = count_usage(&counted.usage);
+    struct wire_usage usage = counted.usage; /* the guard adds up, and knows of no processes */
+    counted.code = asked || !known ? WIRE_ASKED : WIRE_BY_ITSELF;
+    counted.usage.processes_peak = (uint32_t)l->trace.peak;
+    counted.usage.spawns_refused = l->trace.refused;
+    send(WIRE_CONTROL_FD, &counted, sizeof(counted), MSG_NOSIGNAL);
+    if (ended->kind == WIRE_ENDED)
+        send(WIRE_CONTROL_FD, ended, sizeof(*ended), MSG_NOSIGNAL);
+    if (known)
+        send(l->alive, &usage, sizeof(usage), MSG_NOSIGNAL);
 }
 
 /* Reaps until nobody is left; when the program ends, the others are killed. */
@@ -381,13 +404,7 @@ static _Noreturn void reap(struct launch *l, pid_t program)
         }
     }
     programs_finish(&l->trace.programs);
-    struct wire_message counted = {
-        .kind = WIRE_COUNTED,
-        .usage = {.processes_peak = (uint32_t)l->trace.peak, .spawns_refused = l->trace.refused}};
-    send(WIRE_CONTROL_FD, &counted, sizeof(counted), MSG_NOSIGNAL);
-    if (ended.kind == WIRE_ENDED)
-        send(WIRE_CONTROL_FD, &ended, sizeof(ended), MSG_NOSIGNAL);
-    tell_guard(l);
+    tell_end(l, &ended);
     _exit(0);
 }
 
