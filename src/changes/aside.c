@@ -114,6 +114,19 @@ static bool is_unused(int run)
     return count == 1 && !is_marked(upper) && has_flags_of(upper, run);
 }
 
+/*
+ * Where the overlay worked, as it was before. Now and then it is made anew: a new directory lies
+ * elsewhere on the disk (store_spread), which takes a while to be decided.
+ */
+static bool clear_work(int layer, const char *run)
+{
+    bool anew = run[0] == '0'; /* of a random name */
+    FD_CLEANUP int work = anew ? -1 : beneath_open(layer, "work", O_RDONLY | O_DIRECTORY);
+    if (work >= 0)
+        return beneath_remove(work, "work") == 0 && is_empty(work);
+    return beneath_remove(layer, "work") == 0 && mkdirat(layer, "work", 0700) == 0;
+}
+
 static bool become_spare(const struct store *s, int aside, const char *name)
 {
     FD_CLEANUP int run = beneath_open(aside, name, O_RDONLY | O_DIRECTORY);
@@ -122,8 +135,7 @@ static bool become_spare(const struct store *s, int aside, const char *name)
         faccessat(s->dir, SPARE, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || !is_unused(run))
         return false;
     FD_CLEANUP int layer = beneath_open(run, "layer0", O_RDONLY | O_DIRECTORY);
-    bool made =
-        layer >= 0 && beneath_remove(layer, "work") == 0 && mkdirat(layer, "work", 0700) == 0;
+    bool made = layer >= 0 && clear_work(layer, name);
     fd_close(&run);
     return made && renameat2(aside, name, s->dir, SPARE, RENAME_NOREPLACE) == 0;
 }

@@ -332,8 +332,11 @@ void reversal_tidy_now(void *handle);
  * home; with a workspace, of its files, too, which the inside may have written.
  */
 int secrets_redactor(struct arena *arena, const char *const *environment, const char *home,
-                     const char *workspace, const char *replacement, struct looks *looks,
-                     struct redactor **ret, struct err *e);
+                     const char *workspace, struct redactor **ret, struct err *e);
+/* One without the workspace's, and one with them, which is left alone where there are none. */
+int secrets_redactors(struct arena *arena, const char *const *environment, const char *home,
+                      const char *workspace, const char *replacement, struct looks *looks,
+                      struct redactor **ret, struct redactor **ret_output, struct err *e);
 
 /* leaks.c: the rule by which a changed file holds a new secret and git tracks it; NULL. */
 const char *leaks_find(nacre_result *r, const struct change *c, uint64_t *looked_at);

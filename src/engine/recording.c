@@ -599,12 +599,10 @@ int recording_begin(nacre_result *r, const nacre_run_options *o, const struct se
     rec->sees_secrets = !setting->decider.policy->redact_all;
     rec->network = setting->decider.policy->network == NETWORK_ON;
     const char *replacement = setting->decider.policy->redact_as;
-    int failure = secrets_redactor(&r->arena, o->environment, setting->home, NULL, replacement,
-                                   setting->box.looks, &rec->redactor, &r->error);
-    if (failure == 0 && !setting->workspace.in_memory)
-        failure =
-            secrets_redactor(&r->arena, o->environment, setting->home, setting->workspace.root,
-                             replacement, setting->box.looks, &rec->output_redactor, &r->error);
+    const char *workspace = setting->workspace.in_memory ? NULL : setting->workspace.root;
+    int failure =
+        secrets_redactors(&r->arena, o->environment, setting->home, workspace, replacement,
+                          setting->box.looks, &rec->redactor, &rec->output_redactor, &r->error);
     if (failure < 0)
         return err_context(&r->error, failure, "cannot record");
     if (o->unrecorded)
@@ -843,8 +841,7 @@ int recording_note_answer(struct nacre *n, const char *state_dir,
     clock_format_rfc3339(clock_utc_ms(), time);
     int r = open_ledger(n, state_dir, NULL, &opened, e);
     if (r == 0)
-        r = secrets_redactor(&arena, (const char *const *)environ, NULL, NULL, NULL, NULL,
-                             &redactor, e);
+        r = secrets_redactor(&arena, (const char *const *)environ, NULL, NULL, &redactor, e);
     if (r == 0 && what->detail)
         r = redact_text(redactor, what->detail, strlen(what->detail), &text, NULL, e);
     const struct entry entry = {.kind = what->kind,

@@ -125,7 +125,7 @@ static int hash_output(struct replay *p, const nacre_result *r, nacre_stream str
     if (failure == 0)
         failure = secrets_redactor(p->arena, p->request->environment,
                                    box_variable(p->request->environment, "HOME"), p->workspace,
-                                   NULL, NULL, &redactor, p->e);
+                                   &redactor, p->e);
     if (failure == 0)
         failure = redact_text(redactor, plain.data, plain.len, &redacted, NULL, p->e);
     if (failure == 0) {

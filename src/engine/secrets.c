@@ -154,23 +154,45 @@ static void look_at_file(struct gathering *g, const char *dir, const char *name)
     }
 }
 
-int secrets_redactor(struct arena *arena, const char *const *environment, const char *home,
-                     const char *workspace, const char *replacement, struct looks *looks,
-                     struct redactor **ret, struct err *e)
+static int make(const struct gathering *g, const char *replacement, struct redactor **ret,
+                struct err *e)
+{
+    /* A value that is not known would be written down. */
+    if (g->arena->failed)
+        return err_set(e, -ENOMEM, "out of memory");
+    const struct redact_options options = {
+        .values = g->values, .value_count = g->count, .replacement = replacement};
+    return redactor_new(&options, ret, e);
+}
+
+int secrets_redactors(struct arena *arena, const char *const *environment, const char *home,
+                      const char *workspace, const char *replacement, struct looks *looks,
+                      struct redactor **ret, struct redactor **ret_output, struct err *e)
 {
     struct gathering g = {
         .arena = arena, .looks = looks, .most = REDACT_VALUES_MAX - FROM_WORKSPACE_MAX};
     look_at_environment(&g, environment);
     for (size_t i = 0; home && i < COUNT(in_home); i++)
         look_at_file(&g, home, in_home[i]);
+    int r = make(&g, replacement, ret, e);
+    const size_t own = g.count;
     g.strong_only = true;
     g.most = g.count + FROM_WORKSPACE_MAX;
-    for (size_t i = 0; workspace && i < COUNT(in_workspace); i++)
+    for (size_t i = 0; r == 0 && workspace && i < COUNT(in_workspace); i++)
         look_at_file(&g, workspace, in_workspace[i]);
-    /* A value that is not known would be written down. */
-    if (arena->failed)
-        return err_set(e, -ENOMEM, "out of memory");
-    const struct redact_options options = {
-        .values = g.values, .value_count = g.count, .replacement = replacement};
-    return redactor_new(&options, ret, e);
+    if (r == 0 && (g.count > own || arena->failed))
+        r = make(&g, replacement, ret_output, e);
+    return r;
+}
+
+int secrets_redactor(struct arena *arena, const char *const *environment, const char *home,
+                     const char *workspace, struct redactor **ret, struct err *e)
+{
+    struct redactor *all = NULL;
+    int r = secrets_redactors(arena, environment, home, workspace, NULL, NULL, ret, &all, e);
+    if (r == 0 && all) {
+        redactor_free(*ret);
+        *ret = all;
+    }
+    return r;
 }

@@ -502,6 +502,8 @@ static int apply_session(const struct loader *loader, struct loading *l)
 {
     const struct policy_session *session = &loader->request->session;
     struct policy *policy = l->policy;
+    if (!session->allow && !session->deny && !session->network && !session->limits)
+        return 0;
     const struct policy before = *policy;
     int r = apply_allow(loader, l, "allow", session->allow, &policy->session_allow,
                         &policy->session_mandate);

@@ -29,9 +29,10 @@ static const char *const harmless_endings[] = {
 static const char *const harmless[] = {"PWD",         "OLDPWD", "PUBLIC_KEY", "GIT_ASKPASS",
                                        "SSH_ASKPASS", "KEY",    "MAX_TOKENS", "PASS"};
 
+/* Most differ in the first letter, which is seen without a call. */
 static bool same(const char *a, const char *b, size_t len)
 {
-    return strncasecmp(a, b, len) == 0;
+    return (!len || (*a | 32) == (*b | 32)) && strncasecmp(a, b, len) == 0;
 }
 
 static bool ends_with(const char *name, size_t len, const char *end)
