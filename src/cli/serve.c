@@ -177,6 +177,7 @@ static int serve_run(const void *options, const struct options_parsed *words)
         return EXIT_WRONG_CALL;
     }
     nacre_run_options run = place_run_options(&wanted->place);
+    run.umask = (int)engine_umask(); /* which stays as it is */
     run.timeout_ms = wanted->timeout_ms;
     run.wait_for_answer = wanted->wait;
     arena_init(&arena, &allocator_libc, OPTIONS_MAX);

@@ -423,7 +423,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         failure = programs_begin(&r->programs, &r->engine->allocator, sandbox.programs, setting,
                                  plan, !o->unjudged, asked ? &r->verdict : NULL,
                                  r->warm ? r->reading.canonical : NULL, r->plain, &r->engine->files,
-                                 &r->error);
+                                 &r->engine->crew, &r->error);
     if (failure < 0) {
         sandbox_release(&sandbox);
         return failure;

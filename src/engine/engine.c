@@ -60,6 +60,7 @@ int nacre_open(const nacre_options *options, nacre **ret, nacre_error *error)
     policy_cache_init(&n->policies, &n->allocator);
     pthread_mutex_init(&n->files.lock, NULL);
     looks_init(&n->looks, &n->allocator);
+    crew_init(&n->crew);
     pthread_mutex_init(&n->held_hash.lock, NULL);
     arena_init(&n->arena, &n->allocator, HANDLE_BYTES_MAX);
     const char *launcher = options->launcher ? options->launcher : NACRE_LAUNCHER;
@@ -98,6 +99,7 @@ void nacre_close(nacre *n)
     pthread_mutex_destroy(&n->held_hash.lock);
     pthread_mutex_destroy(&n->files.lock);
     looks_clear(&n->looks);
+    crew_release(&n->crew);
     pthread_mutex_destroy(&n->lock);
     arena_release(&n->arena);
     alloc_free(&allocator, n);

@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "changes/transaction.h"
 #include "engine/box.h"
+#include "engine/crew.h"
 #include "engine/early.h"
 #include "engine/files.h"
 #include "engine/phases.h"
@@ -50,6 +51,7 @@ struct nacre {
     struct policy_cache policies;
     struct files_memory files;
     struct looks_memory looks;
+    struct crew crew;
     int untidy;                    /* a store in which something is left to be done; -1: none */
     struct pool pool;              /* sandboxes that are built ahead */
     struct early_plans early;      /* what they are given before it is asked for */
@@ -146,8 +148,7 @@ struct nacre_result {
         size_t count;
     } leaks_index;
     struct hashing {
-        pthread_t thread;
-        bool started;
+        struct crew_task task;
         int root;
         const char *cache, *exclude; /* NULL: none */
         struct fs_hash *hash;        /* NULL: there is none */
@@ -169,8 +170,7 @@ struct nacre_result {
         struct redactor *redactor;
         struct transcript transcript;
         struct filing { /* of what was printed, beside the look at what was changed */
-            pthread_t thread;
-            bool started;
+            struct crew_task task;
             struct buf frames;
             unsigned char hashes[RUN_STREAMS][SHA256_BYTES];
             char object[SHA256_HEX + 1];

@@ -135,7 +135,7 @@ void hashing_begin(nacre_result *r, const nacre_run_options *o, const struct set
     }
     const char *store = r->transaction.dir < 0 ? NULL : r->transaction.store.path;
     if (open_root(&r->arena, setting, store, h) == 0)
-        h->started = pthread_create(&h->thread, NULL, walk, h) == 0;
+        crew_start(&r->engine->crew, &h->task, walk, h); /* or there is none, which is told */
 }
 
 int engine_fs_hash(struct nacre *n, const struct setting *setting, char ret_hex[SHA256_HEX + 1],
@@ -178,9 +178,7 @@ static void *save(void *user)
 static void finish_thread(nacre_result *r)
 {
     struct hashing *h = &r->hashing;
-    if (h->started)
-        pthread_join(h->thread, NULL);
-    h->started = false;
+    crew_wait(&r->engine->crew, &h->task);
 }
 
 /* What others did meanwhile is not this run's doing, and part of the hash behind it. */
@@ -202,7 +200,7 @@ static void look_again(nacre_result *r)
 void hashing_before(nacre_result *r, bool shared)
 {
     struct hashing *h = &r->hashing;
-    bool began = h->started;
+    bool began = h->task.started;
     if (h->held) {
         finish_held(r);
         return;
@@ -249,8 +247,7 @@ void hashing_after(nacre_result *r)
     fs_hash_root(h->hash, r->fs_hash_after);
     if (!h->cache)
         return;
-    h->started = pthread_create(&h->thread, NULL, save, h) == 0;
-    if (!h->started)
+    if (crew_start(&r->engine->crew, &h->task, save, h) < 0)
         save(h);
 }
 

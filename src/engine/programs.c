@@ -244,11 +244,11 @@ static void *listen_to_all(void *user)
 int programs_begin(struct programs *p, const struct allocator *allocator, int socket,
                    const struct setting *setting, const struct plan *plan, bool judges,
                    const struct verdict *confirmed, const char *waiting_for, bool replaced,
-                   struct files_memory *memory, struct err *e)
+                   struct files_memory *memory, struct crew *crew, struct err *e)
 {
-    sigset_t all, before;
     programs_release(p);
     *p = (struct programs){.socket = socket,
+                           .crew = crew,
                            .memory = memory,
                            .judges = judges,
                            .setting = setting,
@@ -257,22 +257,16 @@ int programs_begin(struct programs *p, const struct allocator *allocator, int so
                            .replaced = waiting_for && replaced,
                            .plan = plan};
     arena_init(&p->arena, allocator, LIST_ARENA_MAX);
-    /* The host's signals are for its own threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&p->thread, NULL, listen_to_all, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    p->started = r == 0;
-    return r ? err_errno(e, -r, "cannot start a thread to judge programs") : 0;
+    int r = crew_start(crew, &p->task, listen_to_all, p);
+    return r < 0 ? err_errno(e, r, "cannot start a thread to judge programs") : 0;
 }
 
 void programs_end(struct programs *p)
 {
-    if (!p->started)
+    if (!p->task.started)
         return;
     shutdown(p->socket, SHUT_RDWR); /* what was told before is still read */
-    pthread_join(p->thread, NULL);
-    p->started = false;
+    crew_wait(p->crew, &p->task);
 }
 
 void programs_release(struct programs *p)

@@ -14,11 +14,10 @@
 #ifndef NACRE_ENGINE_PROGRAMS_H
 #define NACRE_ENGINE_PROGRAMS_H
 
-#include <pthread.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "engine/crew.h"
 #include "plan/plan.h"
 #include "policy/verdict.h"
 
@@ -43,8 +42,8 @@ enum { STOPPED_MAX = 8 };
 
 struct programs {
     int socket; /* a sandbox's; -1: nothing was started */
-    bool started;
-    pthread_t thread;
+    struct crew *crew;
+    struct crew_task task;
     bool judges; /* else they are only put down */
     const struct setting *setting;
     struct files_memory *memory;     /* of the handle; NULL */
@@ -69,7 +68,7 @@ struct programs {
 int programs_begin(struct programs *p, const struct allocator *allocator, int socket,
                    const struct setting *setting, const struct plan *plan, bool judges,
                    const struct verdict *confirmed, const char *waiting_for, bool replaced,
-                   struct files_memory *memory, struct err *e);
+                   struct files_memory *memory, struct crew *crew, struct err *e);
 
 /* The run is over: waits until everything that was told is put down. */
 void programs_end(struct programs *p);

@@ -385,29 +385,17 @@ static void *file_output(void *user)
 void recording_file_output(nacre_result *r)
 {
     struct recording *rec = &r->recording;
-    sigset_t all, before;
     if (!rec->ledger || r->captures[RUN_STDOUT].total + r->captures[RUN_STDERR].total <= INLINE_MAX)
         return; /* is done in less time than a thread takes to start */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rec->filing.started = pthread_create(&rec->filing.thread, NULL, file_output, rec) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* Waits for that. */
-static void finish_filing(struct recording *rec)
-{
-    if (rec->filing.started)
-        pthread_join(rec->filing.thread, NULL);
-    rec->filing.started = false;
+    crew_start(&r->engine->crew, &rec->filing.task, file_output, rec); /* else it is done later */
 }
 
 static int fill_output(nacre_result *r, struct entry_output *ret)
 {
     struct recording *rec = &r->recording;
     const struct filing *f = &rec->filing;
-    if (f->started)
-        finish_filing(rec);
+    if (f->task.started)
+        crew_wait(&r->engine->crew, &rec->filing.task);
     else
         file_output(rec);
     int failure = f->failure;
@@ -809,7 +797,7 @@ void recording_tidy(nacre_result *r, const struct policy *policy)
 void recording_release(nacre_result *r)
 {
     fd_close(&r->recording.running);
-    finish_filing(&r->recording);
+    crew_wait(&r->engine->crew, &r->recording.filing.task);
     if (r->recording.filing.frames.allocator)
         buf_release(&r->recording.filing.frames);
     transcript_release(&r->recording.transcript);
