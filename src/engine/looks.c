@@ -107,6 +107,41 @@ static void put_first(struct looks_memory *m, struct looks_dir *dir)
     }
 }
 
+static bool knows(const struct looks_dir *dir, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < dir->name_count && !found; i++)
+        found = strcmp(dir->names[i], name) == 0;
+    return found;
+}
+
+static void remember(struct looks_memory *m, struct looks_dir *dir, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    char *copy = dir->name_count < NAMES_MAX && !knows(dir, name)
+                     ? alloc_resize(m->allocator, NULL, size)
+                     : NULL;
+    if (copy) {
+        memcpy(copy, name, size);
+        dir->names[dir->name_count++] = copy;
+    }
+}
+
+/* The directory above, if it was looked at in this run and tells of every change. */
+static struct looks_dir *known_above(const struct looks *l, const char *path, size_t *ret_len)
+{
+    size_t len = *ret_len;
+    while (len && path[len - 1] != '/')
+        len--;
+    len -= len > 0;
+    *ret_len = len;
+    for (size_t i = 0; i < l->count; i++) {
+        if (is_called(l->same[i], path, len))
+            return l->same[i]->known ? l->same[i] : NULL;
+    }
+    return NULL;
+}
+
 /* The directory as it is now, with what is known of it in this state. NULL: none can be had, or it
  * is not there itself. */
 static struct looks_dir *open_dir(struct looks *l, const char *path, size_t len, bool *ret_gone)
@@ -122,8 +157,23 @@ static struct looks_dir *open_dir(struct looks *l, const char *path, size_t len,
         return NULL;
     memcpy(text, path, len);
     text[len] = '\0';
+    size_t above_len = len;
+    struct looks_dir *above = known_above(l, path, &above_len);
+    if (above) {
+        pthread_mutex_lock(&m->lock);
+        *ret_gone = knows(above, text + above_len + 1);
+        pthread_mutex_unlock(&m->lock);
+    }
+    if (*ret_gone)
+        return NULL;
     if (stat(len ? text : "/", &st) < 0) {
         *ret_gone = errno == ENOENT;
+        /* A link that leads nowhere may lead somewhere tomorrow. */
+        if (*ret_gone && above && lstat(text, &st) < 0 && errno == ENOENT) {
+            pthread_mutex_lock(&m->lock);
+            remember(m, above, text + above_len + 1);
+            pthread_mutex_unlock(&m->lock);
+        }
         return NULL;
     }
     pthread_mutex_lock(&m->lock);
@@ -146,24 +196,6 @@ static struct looks_dir *open_dir(struct looks *l, const char *path, size_t len,
     return dir;
 }
 
-static bool knows(const struct looks_dir *dir, const char *name)
-{
-    bool found = false;
-    for (size_t i = 0; i < dir->name_count && !found; i++)
-        found = strcmp(dir->names[i], name) == 0;
-    return found;
-}
-
-static void remember(struct looks_memory *m, struct looks_dir *dir, const char *name)
-{
-    size_t size = strlen(name) + 1;
-    char *copy = dir->name_count < NAMES_MAX ? alloc_resize(m->allocator, NULL, size) : NULL;
-    if (copy) {
-        memcpy(copy, name, size);
-        dir->names[dir->name_count++] = copy;
-    }
-}
-
 bool looks_missing(struct looks *l, const char *path)
 {
     struct stat st;
@@ -183,8 +215,7 @@ bool looks_missing(struct looks *l, const char *path)
         return false;
     if (dir && dir->known) {
         pthread_mutex_lock(&l->memory->lock);
-        if (!knows(dir, slash + 1))
-            remember(l->memory, dir, slash + 1);
+        remember(l->memory, dir, slash + 1);
         pthread_mutex_unlock(&l->memory->lock);
     }
     return true;
