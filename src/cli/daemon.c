@@ -102,8 +102,9 @@ static void print_text(const struct daemon_figures *f)
     buf_init(&out, &allocator_libc, TEXT_MAX);
     buf_append_format(&out, "pid         %" PRId64 "\nruns        %" PRIu64 " under way\n", f->pid,
                       f->runs);
-    buf_append_format(&out, "pool        %zu ready, %zu of a kind wanted\n", f->pool.ready,
-                      f->pool.size);
+    buf_append_format(&out,
+                      "pool        %zu ready, and %zu with the workspace; %zu of a kind wanted\n",
+                      f->pool.ready, f->pool.laid, f->pool.size);
     buf_append_format(&out, "built       %" PRIu64 ", in %" PRIu64 " us each\n", f->pool.built,
                       f->pool.mean_build_us);
     buf_append_format(&out, "used        %" PRIu64 ", and %" PRIu64 " run%s found none\n",
@@ -117,9 +118,15 @@ void daemon_write_json(const struct daemon_figures *f, struct json *j)
         const char *name;
         uint64_t value;
     } rows[] = {
-        {"pid", (uint64_t)f->pid}, {"runs", f->runs},          {"pool", f->pool.size},
-        {"ready", f->pool.ready},  {"built", f->pool.built},   {"build_us", f->pool.mean_build_us},
-        {"used", f->pool.taken},   {"missed", f->pool.missed},
+        {"pid", (uint64_t)f->pid},
+        {"runs", f->runs},
+        {"pool", f->pool.size},
+        {"ready", f->pool.ready},
+        {"laid", f->pool.laid},
+        {"built", f->pool.built},
+        {"build_us", f->pool.mean_build_us},
+        {"used", f->pool.taken},
+        {"missed", f->pool.missed},
     };
     json_object_begin(j);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

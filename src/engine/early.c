@@ -292,6 +292,7 @@ bool early_adopt(nacre_result *r, const struct transaction_root *root)
         r->sandbox = ready.sandbox;
         ready.sandbox = (struct sandbox)SANDBOX_NONE;
         drop_ready(r->engine, &ready); /* what is left of it */
+        pool_note_taken(&r->engine->pool);
         return true;
     }
     drop_ready(r->engine, &ready);
@@ -359,6 +360,16 @@ bool early_prepare(struct nacre *n)
     if (r < 0 && ready.arena)
         drop_ready(n, &ready);
     return r == 0;
+}
+
+size_t early_count(struct nacre *n)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&n->lock);
+    for (size_t i = 0; i < EARLY_MAX; i++)
+        count += n->early.items[i] ? n->early.items[i]->ready_count : 0;
+    pthread_mutex_unlock(&n->lock);
+    return count;
 }
 
 bool early_use(nacre_result *r, const struct plan *plan)

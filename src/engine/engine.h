@@ -280,6 +280,8 @@ void early_remember(nacre_result *r, const nacre_run_options *o, const struct se
 void early_clear(struct nacre *n);
 /* When nobody runs: has one wait that is like the last. True: there may be more to do. */
 bool early_prepare(struct nacre *n);
+/* How many such wait. */
+size_t early_count(struct nacre *n);
 
 /* contain.c: this process's umask, without the race of setting it. */
 unsigned engine_umask(void);

@@ -283,6 +283,13 @@ bool pool_has(struct pool *p, const struct plan *ahead)
     return found;
 }
 
+void pool_note_taken(struct pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->taken++;
+    pthread_mutex_unlock(&p->lock);
+}
+
 bool pool_take(struct pool *p, const struct plan *ahead, struct sandbox *ret)
 {
     if (!p->runs)

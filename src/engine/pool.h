@@ -44,6 +44,7 @@ struct pool {
 /* What `nacre status` and the servers tell. */
 struct pool_figures {
     size_t size, ready;
+    size_t laid; /* more of them, which have the workspace, too, and wait for a text alone */
     uint64_t built, taken, missed, mean_build_us;
 };
 
@@ -57,6 +58,8 @@ bool pool_take(struct pool *p, const struct plan *ahead, struct sandbox *ret);
 /* The same for one that is to be built further, before there is a run for it: it is not counted. */
 bool pool_lend(struct pool *p, const struct plan *ahead, struct sandbox *ret);
 bool pool_has(struct pool *p, const struct plan *ahead);
+/* One that was lent is a run's. */
+void pool_note_taken(struct pool *p);
 
 /* One that has ended: its guard is waited for by the thread. Without a pool here and now. */
 void pool_bury(struct pool *p, struct sandbox *ended);

@@ -166,6 +166,7 @@ static void tell_figures(const struct connection *c)
     figures.runs = s->count - 1;
     pthread_mutex_unlock(&s->lock);
     pool_tell(&s->handle->pool, &figures.pool);
+    figures.pool.laid = early_count(s->handle);
     daemon_say(c->fd, DAEMON_FIGURES, 0, &figures, sizeof(figures));
 }
 

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# A sandbox that waits with the workspace already laid shows it as it is when the run begins, hides and protects what it has to
+# then, and leaves nothing behind.
+# shellcheck disable=SC2016 # texts for the inside are not expanded here
+
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+unset WARM
+figure() { "$NACRE" daemon --status --json | jq -r ".$1"; }
+laid() { [ "$(figure laid)" -ge 1 ]; }
+begin() {
+    "$NACRE" daemon --pool 2 > "$scratch/daemon-out" 2>&1 &
+    daemon=$!
+    wait_until 5 test -S "$XDG_STATE_HOME/nacre/daemon/socket"
+}
+over() { ! kill -0 "$daemon" 2> /dev/null; }
+# Runs when one waits.
+run() { # TEXT [OPTIONS…]
+    wait_until 10 laid
+    nacre run -w ws "${@:2}" "$1"
+}
+store() { echo "$XDG_STATE_HOME"/nacre/store/*; }
+
+mkdir -p ws/dir/deep
+echo old > ws/file
+echo old > ws/dir/deep/file
+begin
+nacre run -w ws 'cat file'
+prints 'the first run lays it for itself' old
+nacre run -w ws 'cat file'
+prints 'so does the second, or it is laid' old
+check 'then one waits with the workspace' wait_until 10 laid
+used=$(figure used)
+run 'cat file'
+prints 'which is used' old
+is 'and counts as such' "$(figure used)" "$((used + 1))"
+
+# --- what changed since it was laid ---
+
+wait_until 10 laid
+echo new > ws/file
+run 'cat file'
+prints 'a file was written' new
+wait_until 10 laid
+echo newer > ws/other && mv ws/other ws/file
+run 'cat file'
+prints 'a file was replaced' newer
+wait_until 10 laid
+rm ws/file && mkdir ws/file && echo in > ws/file/name
+run 'cat file/name; ls'
+prints 'a directory in its place' $'in\ndir\nfile'
+wait_until 10 laid
+mv ws/dir ws/moved && mkdir -p ws/dir/deep && echo another > ws/dir/deep/file
+run 'cat dir/deep/file moved/deep/file'
+prints 'a directory was replaced' $'another\nold'
+wait_until 10 laid
+rm -r ws/moved
+run 'ls'
+prints 'a directory is gone' $'dir\nfile'
+wait_until 10 laid
+touch -d '2020-01-02 03:04:05 UTC' ws
+run 'stat -c %Y .'
+prints 'the time of the workspace itself' 1577934245
+wait_until 10 laid
+chmod 700 ws
+run 'stat -c %a .'
+prints 'its mode' 700
+run 'echo mine > made; ls'
+prints 'what a run writes' $'dir\nfile\nmade'
+is 'is real' "$(cat ws/made)" mine
+run 'cat made; rm made'
+prints 'and there for the next' mine
+refute 'and gone' test -e ws/made
+wait_until 10 laid
+mkdir ws/later && mv ws ws-away && mkdir ws && echo another > ws/file
+run 'ls; cat file'
+prints 'another directory in the place of the workspace' $'file\nanother'
+rm -r ws && mv ws-away ws
+
+# --- what is covered ---
+
+"$NACRE" daemon --stop
+wait_until 10 over
+begin
+mkdir ws/conf
+printf 'paths: {hide: [.env, conf/secret], protect: [locked, conf/kept]}\n' > "$scratch/config.yaml"
+covered() { run "$1" --config "$scratch/config.yaml"; }
+nacre run -w ws --config "$scratch/config.yaml" 'ls -A'
+covered 'ls -A'
+wait_until 10 laid
+echo hidden > ws/.env
+covered 'cat .env'
+is 'a file to be hidden has come: not read' "$out" ''
+wait_until 10 laid
+mkdir ws/conf.new && echo hidden > ws/conf.new/secret && mv ws/conf ws/conf.old && mv ws/conf.new ws/conf
+covered 'cat conf/secret'
+is 'with another directory above it' "$out" ''
+wait_until 10 laid
+echo two > ws/secret && mv ws/secret ws/conf/secret
+covered 'cat conf/secret'
+is 'and replaced' "$out" ''
+wait_until 10 laid
+echo mine > ws/locked
+covered 'echo theirs > locked'
+is 'a file to be protected has come: not written' "$(cat ws/locked)" mine
+wait_until 10 laid
+echo mine too > ws/next && mv ws/next ws/locked
+covered 'cat locked; echo theirs > locked'
+is 'nor when it was replaced' "$(cat ws/locked)" 'mine too'
+is 'and read as it is' "$out" 'mine too'
+git -C ws init -q
+covered 'git config --get user.later'
+covered 'git config --get user.later'
+wait_until 10 laid
+git -C ws config user.later one
+covered 'git config --get user.later'
+prints "git's settings as they are" one
+wait_until 10 laid
+git -C ws config user.later two
+covered 'git config --get user.later; git config user.later inside'
+is 'and again' "$out" two
+is 'which nobody inside writes' "$(git -C ws config --get user.later)" two
+
+# --- a text that does not run has none ---
+
+wait_until 10 laid
+is 'a refused text takes none' "$("$NACRE" run -w ws 'if' 2> /dev/null; figure used)" "$(figure used)"
+
+# --- what is left ---
+
+"$NACRE" daemon --stop
+check 'the daemon ends' wait_until 10 over
+nacre run -w ws 'true'
+is 'nothing that was laid is left' "$(find $(store)/ahead -mindepth 1 2> /dev/null)" ''
+begin
+nacre run -w ws 'true'
+nacre run -w ws 'true'
+wait_until 10 laid
+kill -KILL "$daemon"
+wait "$daemon" 2> /dev/null
+nacre run -w ws 'true'
+nacre run -w ws 'true'
+is 'nor when the daemon was killed' "$(find $(store)/ahead -mindepth 1 2> /dev/null)" ''
+is 'and no mark' "$(find $(store)/pending -mindepth 1 2> /dev/null)" ''
+no_launcher() { ! pgrep -u "$(id -u)" -f "$(dirname "$NACRE")/../libexec/nacre/nacre-launch" > /dev/null; }
+check 'and no process' wait_until 5 no_launcher
+done_testing
