@@ -34,7 +34,7 @@ int ahead_make(struct arena *arena, const char *state, const struct transaction_
                struct layer_ahead *ret, struct err *e)
 {
     struct layer_ahead a = LAYER_AHEAD_NONE;
-    struct change_root made;
+    struct change_root made = {0};
     bool ready = false;
     int r = store_open(arena, state, root->path, &a.store, e);
     if (r < 0)
@@ -100,7 +100,9 @@ int ahead_adopt(struct arena *arena, struct layer_ahead *ahead, const char *id,
     t.store.root = root->path;
     t.path = arena_format(arena, "%s/%s", ahead->store.path, to);
     const char *layer = arena_format(arena, "%s/%s/layer0", ahead->store.path, to);
-    int r = arena->failed || !made ? err_set(e, -ENOMEM, "out of memory") : 0;
+    int r = 0;
+    if (!made || arena->failed)
+        r = err_set(e, -ENOMEM, "out of memory");
     if (r == 0)
         r = recovery_run(&t.store, &t.mended, e);
     if (r == 0 && (r = imitate_again(ahead, root)) < 0)
@@ -111,7 +113,7 @@ int ahead_adopt(struct arena *arena, struct layer_ahead *ahead, const char *id,
         r = err_errno(e, r < 0 ? r : -errno, "cannot make '%s', where changes go", t.path);
         recovery_unmark(&t.store, id);
     }
-    if (r < 0) {
+    if (r < 0 || !made) {
         ahead_drop(ahead);
         return r;
     }

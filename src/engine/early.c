@@ -19,11 +19,11 @@ enum {
 
 /* --- what is remembered ---------------------------------------------------------------------- */
 
-static uint64_t add_bytes(uint64_t key, const void *bytes, size_t len)
+static uint64_t add_number(uint64_t key, uint64_t number)
 {
     const uint64_t prime = 0x100000001b3;
-    for (const unsigned char *at = bytes; len--; at++)
-        key = (key ^ *at) * prime;
+    for (int i = 0; i < 8; i++)
+        key = (key ^ (number >> 8 * i & 0xff)) * prime;
     return key;
 }
 
@@ -56,7 +56,7 @@ static uint64_t key_of(const nacre_run_options *o, const struct setting *setting
     key = add_list(key, o->limits);
     const int numbers[] = {o->deterministic, o->workspace_only, o->umask};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        key = (key ^ (unsigned)numbers[i]) * 0x100000001b3;
+        key = add_number(key, (unsigned)numbers[i]);
     return key;
 }
 
@@ -88,7 +88,8 @@ static struct early_plan *take_out(struct early_plans *all, uint64_t key)
     if (at == EARLY_MAX)
         return NULL;
     struct early_plan *found = all->items[at];
-    memmove(&all->items[at], &all->items[at + 1], (EARLY_MAX - 1 - at) * sizeof(all->items[0]));
+    memmove(&all->items[at], &all->items[at + 1],
+            (EARLY_MAX - 1 - at) * sizeof(struct early_plan *));
     all->items[EARLY_MAX - 1] = NULL;
     return found;
 }
@@ -97,7 +98,7 @@ static void put_first(struct nacre *n, struct early_plan *p)
 {
     struct early_plans *all = &n->early;
     let_go(n, all->items[EARLY_MAX - 1]);
-    memmove(&all->items[1], &all->items[0], (EARLY_MAX - 1) * sizeof(all->items[0]));
+    memmove(&all->items[1], &all->items[0], (EARLY_MAX - 1) * sizeof(struct early_plan *));
     all->items[0] = p;
 }
 
@@ -194,10 +195,11 @@ static uint64_t add_seen(uint64_t seen, const char *root, const char *path)
         part[at] = '\0';
         const bool there = lstat(part, &st) == 0;
         part[at] = path[at];
-        const uint64_t is[] = {there, st.st_dev, st.st_ino};
-        seen = add_bytes(seen, is, sizeof(is));
-        if (there && !S_ISDIR(st.st_mode))
-            seen = add_bytes(seen, &st.st_ctim, sizeof(st.st_ctim));
+        const bool file = there && !S_ISDIR(st.st_mode);
+        seen = add_number(seen, there ? st.st_ino : 0);
+        seen = add_number(seen, there ? st.st_dev : 0);
+        seen = add_number(seen, file ? (uint64_t)st.st_ctim.tv_sec : 0);
+        seen = add_number(seen, file ? (uint64_t)st.st_ctim.tv_nsec : 0);
     }
     return seen;
 }

@@ -51,7 +51,8 @@ static void try_looks(void)
 
     make_dir(at("empty"));
     wait_until_old();
-    tap_check(is_missing(at("empty/name")) && is_missing(at("empty/name")), "in an old directory");
+    for (int i = 0; i < 2; i++)
+        tap_check(is_missing(at("empty/name")), "in an old directory, time %d", i);
     rename(at("empty"), at("away"));
     rename(at("full"), at("empty"));
     tap_check(!is_missing(at("empty/name")), "another directory in its place");
