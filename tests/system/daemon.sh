@@ -104,7 +104,7 @@ check 'which is whole' "$NACRE" verify
 warm() { wait_until 10 ready 1 && "$NACRE" run -w ws "$1" 2>&1; }
 warm true
 echo theirs > ws/.envrc
-like 'what is protected since is' "$(warm 'echo ours > .envrc; cat .envrc')" '*.envrc: Read-only file system*theirs'
+like 'what is protected since is' "$(warm 'exec 2>&1; echo ours > .envrc; cat .envrc')" '*.envrc: Read-only file system*theirs'
 is 'and stays' "$(cat ws/.envrc)" theirs
 rm ws/.envrc
 like 'what is protected no more, comes with the changes' "$(warm 'cat .envrc; ls -A')" '*No such file*'
