@@ -21,6 +21,9 @@ static inline void *alloc_resize(const struct allocator *a, void *old, size_t si
     return a->resize(a->user, old, size);
 }
 
+/* Zeroes: from the C library's heap without touching what is large and not used. */
+void *alloc_zeroed(const struct allocator *a, size_t size);
+
 static inline void alloc_free(const struct allocator *a, void *old)
 {
     if (old)

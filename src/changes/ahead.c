@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "changes/attributes.h"
 #include "changes/layer.h"
 #include "changes/recovery.h"
 
@@ -27,7 +28,17 @@ static int make_place(struct layer_ahead *a, bool *ret_ready)
     if (r < 0)
         return r;
     a->dir = openat(a->store.dir, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return a->dir < 0 || flock(a->dir, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+    if (a->dir < 0)
+        return -errno;
+    /* Somebody else may have taken it for one that was left behind, before it was locked. */
+    struct stat ours, there;
+    if (flock(a->dir, LOCK_EX | LOCK_NB) < 0 || fstat(a->dir, &ours) < 0 ||
+        fstatat(a->store.dir, place, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
+        ours.st_ino != there.st_ino || ours.st_dev != there.st_dev) {
+        fd_close(&a->dir);
+        return -EAGAIN;
+    }
+    return 0;
 }
 
 int ahead_make(struct arena *arena, const char *state, const struct transaction_root *root,
@@ -40,8 +51,9 @@ int ahead_make(struct arena *arena, const char *state, const struct transaction_
     if (r < 0)
         return r;
     /* What a crash has left is for a run to tell of. */
-    if (a.store.temporary || recovery_is_due(&a.store) || root->copy ||
-        store_needs_copy(&a.store, root->uid, root->gid))
+    if (recovery_is_due(&a.store))
+        r = err_set(e, -EAGAIN, "'%s' is in use", root->path);
+    else if (a.store.temporary || root->copy || store_needs_copy(&a.store, root->uid, root->gid))
         r = err_set(e, -ENOTSUP, "'%s' has no layers ahead", root->path);
     if (r == 0 && (lstat(root->path, &a.root) < 0 || (r = make_place(&a, &ready)) < 0))
         r = err_errno(e, r < 0 ? r : -errno, "cannot make a layer in '%s'", a.store.path);
@@ -59,6 +71,7 @@ int ahead_make(struct arena *arena, const char *state, const struct transaction_
     return 0;
 }
 
+/* Without its descriptor it is somebody's else, or removed when somebody tidies up. */
 void ahead_drop(struct layer_ahead *ahead)
 {
     char place[NAME_MAX + 1];
@@ -69,11 +82,28 @@ void ahead_drop(struct layer_ahead *ahead)
     store_close(&ahead->store);
 }
 
-/* Whether the root is as the layer was made to be, or has only been written to since. */
-static int imitate_again(const struct layer_ahead *a, const struct transaction_root *root)
+/* Whether two directories have the same attributes, but for those that an overlay has. */
+static bool are_alike(struct arena *arena, int a, int b)
 {
+    char path[ATTRIBUTES_PATH];
+    const char *bytes[2];
+    size_t len[2];
+    const int dirs[] = {a, b};
+    for (size_t i = 0; i < 2; i++) {
+        attributes_path(dirs[i], ".", path);
+        if (attributes_read(arena, path, &bytes[i], &len[i]) < 0)
+            return false;
+    }
+    return len[0] == len[1] && (!len[0] || memcmp(bytes[0], bytes[1], len[0]) == 0);
+}
+
+/* Whether the root is as the layer was made to be, or has only been written to since. */
+static int imitate_again(struct arena *arena, const struct layer_ahead *a,
+                         const struct transaction_root *root)
+{
+    FD_CLEANUP int lower = open(root->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
-    if (lstat(root->path, &st) < 0)
+    if (lower < 0 || fstat(lower, &st) < 0)
         return -errno;
     if (st.st_dev != a->root.st_dev || st.st_ino != a->root.st_ino ||
         st.st_mode != a->root.st_mode || st.st_uid != a->root.st_uid || st.st_gid != a->root.st_gid)
@@ -83,7 +113,11 @@ static int imitate_again(const struct layer_ahead *a, const struct transaction_r
         return 0;
     FD_CLEANUP int layer =
         openat(a->dir, "layer0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return layer < 0 ? -errno : layer_imitate(layer, root->path);
+    FD_CLEANUP int upper =
+        layer < 0 ? -1 : openat(layer, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (upper < 0)
+        return -errno;
+    return are_alike(arena, lower, upper) ? layer_imitate(layer, root->path) : -ESTALE;
 }
 
 int ahead_adopt(struct arena *arena, struct layer_ahead *ahead, const char *id,
@@ -105,16 +139,19 @@ int ahead_adopt(struct arena *arena, struct layer_ahead *ahead, const char *id,
         r = err_set(e, -ENOMEM, "out of memory");
     if (r == 0)
         r = recovery_run(&t.store, &t.mended, e);
-    if (r == 0 && (r = imitate_again(ahead, root)) < 0)
-        err_errno(e, r, "cannot use the layer that was made for '%s'", root->path);
-    /* By its mark it is found after a crash; its name says that it is a run's. */
-    if (r == 0 && ((r = recovery_mark(&t.store, id, &t.journal.start_ns)) < 0 ||
-                   renameat(t.store.dir, from, t.store.dir, to) < 0)) {
+    /* It is locked: nobody takes it for one that a crash has left before it has its mark. */
+    bool renamed = r == 0 && renameat(t.store.dir, from, t.store.dir, to) == 0;
+    if (r == 0 && (!renamed || (r = recovery_mark(&t.store, id, &t.journal.start_ns)) < 0))
         r = err_errno(e, r < 0 ? r : -errno, "cannot make '%s', where changes go", t.path);
-        recovery_unmark(&t.store, id);
-    }
+    if (r == 0 && (r = imitate_again(arena, ahead, root)) < 0)
+        err_errno(e, r, "cannot use the layer that was made for '%s'", root->path);
     if (r < 0 || !made) {
+        if (renamed)
+            store_put_aside(&t.store, t.store.dir, to, id);
+        recovery_unmark(&t.store, id);
+        fd_close(&ahead->dir);
         ahead_drop(ahead);
+        ret->mended = t.mended; /* of which somebody has to tell */
         return r;
     }
     *made = (struct change_root){

@@ -161,10 +161,9 @@ static int walk_first(struct fs_hash *f, struct err *e)
 
 int fs_hash_open(const struct fs_hash_options *options, struct fs_hash **ret, struct err *e)
 {
-    struct fs_hash *f = alloc_resize(options->allocator, NULL, sizeof(*f));
+    struct fs_hash *f = alloc_zeroed(options->allocator, sizeof(*f));
     if (!f)
         return err_set(e, -ENOMEM, "out of memory");
-    memset(f, 0, sizeof(*f));
     f->allocator = options->allocator;
     walk_init(&f->walk, &f->tree);
     int r = have_tree(f, e);

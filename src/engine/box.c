@@ -414,8 +414,9 @@ static int fill_covers(const struct maker *m, const struct git_guard *guard)
         return err_set(m->e, -ENOMEM, "out of memory");
     /* Landlock strength has no Unix sockets at all; one that lies below a layer is not the same to
      * the kernel as the one that somebody listens on. */
-    bool layered = !m->policy->workspace_read_only && !m->policy->accept_irreversible;
-    int r = m->request->strength == PLAN_FULL && !(layered && count_roots(listed) <= 1)
+    bool layered = !m->workspace->in_memory && !m->policy->workspace_read_only &&
+                   !m->policy->accept_irreversible;
+    int r = m->request->strength == PLAN_FULL && !(layered && count_roots(listed) == 1)
                 ? host_sockets_find(m->arena, listed, count_roots(listed), &sockets, &socket_count,
                                     m->e)
                 : 0;

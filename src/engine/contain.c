@@ -555,7 +555,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         return failure;
     }
     phases_enter(&r->phases, PHASE_WALLS);
-    if (setting->workspace.in_memory)
+    if (r->transaction.dir < 0) /* without a layer it is to be looked at before */
         hashing_begin(r, o, setting);
     failure = run_plan(r, &plan, o, setting, &run);
     bool no_pool = r->warm && !run.outcome.built;

@@ -2,12 +2,13 @@
 #include "engine/crew.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 enum { IDLE_MAX = 8 };
 
 void crew_init(struct crew *c)
 {
-    *c = (struct crew){0};
+    *c = (struct crew){.process = getpid()};
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->work, NULL);
     pthread_cond_init(&c->end, NULL);
@@ -18,7 +19,7 @@ void crew_release(struct crew *c)
     pthread_mutex_lock(&c->lock);
     c->ends = true;
     pthread_cond_broadcast(&c->work);
-    while (c->count)
+    while (c->count && c->process == getpid())
         pthread_cond_wait(&c->end, &c->lock);
     pthread_mutex_unlock(&c->lock);
     pthread_cond_destroy(&c->work);

@@ -24,6 +24,7 @@ struct crew {
     struct crew_task *first, *last; /* that nobody has taken */
     size_t count, idle, waiting;    /* threads, those without a task, and tasks in the queue */
     bool ends;
+    int process; /* whose threads they are: one that was forked has none of them */
 };
 
 void crew_init(struct crew *c);

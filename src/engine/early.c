@@ -180,36 +180,47 @@ static bool make_own(struct arena *arena, const struct early_plan *p, const char
     return true;
 }
 
-/* What is at a path of the workspace, and at those above it. */
+/*
+ * What is at a path, and at those above it: in the workspace from its root on. An overlay keeps
+ * hold of what it has looked up, with its mode and owner, so that no other can have its number;
+ * what lies elsewhere nobody keeps hold of, and there the time of the last change tells, too.
+ */
 static uint64_t add_seen(uint64_t seen, const char *root, const char *path)
 {
     char part[PATH_MAX];
     size_t len = strlen(path);
-    if (!path_is_below(path, root) || len >= sizeof(part))
-        return add_text(seen, path);
+    if (len >= sizeof(part))
+        return seen; /* no path of a plan is */
     memcpy(part, path, len + 1);
-    for (size_t at = strlen(root) + 1; at <= len; at++) {
+    const bool inside = path_is_below(path, root);
+    for (size_t at = inside ? strlen(root) + 1 : 1; at <= len; at++) {
         if (part[at] != '/' && part[at] != '\0')
             continue;
         struct stat st = {0};
         part[at] = '\0';
         const bool there = lstat(part, &st) == 0;
         part[at] = path[at];
-        const bool file = there && !S_ISDIR(st.st_mode);
-        seen = add_number(seen, there ? st.st_ino : 0);
-        seen = add_number(seen, there ? st.st_dev : 0);
-        seen = add_number(seen, file ? (uint64_t)st.st_ctim.tv_sec : 0);
-        seen = add_number(seen, file ? (uint64_t)st.st_ctim.tv_nsec : 0);
+        const bool timed = there && (!S_ISDIR(st.st_mode) || (!inside && at == len));
+        const uint64_t is[] = {there ? 1 : 0,
+                               there ? st.st_dev : 0,
+                               there ? st.st_ino : 0,
+                               there ? st.st_mode : 0,
+                               there ? st.st_uid : 0,
+                               there ? st.st_gid : 0,
+                               timed ? (uint64_t)st.st_ctim.tv_sec : 0,
+                               timed ? (uint64_t)st.st_ctim.tv_nsec : 0};
+        for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+            seen = add_number(seen, is[i]);
     }
     return seen;
 }
 
-/* Of all paths that whoever builds the walls looks for in the workspace (W1). */
+/* Of all paths that are covered (W1). */
 static uint64_t look_at_covered(const struct early_plan *p)
 {
     uint64_t seen = 0xcbf29ce484222325;
     for (size_t i = p->layer + 1; i < p->plan.count; i++) {
-        if (p->plan.steps[i].path)
+        if (p->plan.steps[i].path && p->plan.steps[i].path[0] == '/')
             seen = add_seen(seen, p->root, p->plan.steps[i].path);
     }
     return seen;
@@ -286,15 +297,18 @@ bool early_adopt(nacre_result *r, const struct transaction_root *root)
     struct early_ready ready = r->early.ready;
     struct err ignored;
     r->early.ready = (struct early_ready){.sandbox = SANDBOX_NONE, .layer = LAYER_AHEAD_NONE};
-    bool same = ready.seen == look_at_covered(p);
-    if (same &&
-        ahead_adopt(&r->arena, &ready.layer, r->correlation_id, root, &r->transaction, &ignored) ==
-            0 &&
+    int failure =
+        ahead_adopt(&r->arena, &ready.layer, r->correlation_id, root, &r->transaction, &ignored);
+    /* After the transaction has begun: what somebody changes from then on is a conflict. */
+    if (failure == 0 && ready.seen == look_at_covered(p) &&
         make_own(&r->arena, p, r->transaction.journal.set.roots[0].layer, &r->early.plan)) {
         r->sandbox = ready.sandbox;
         ready.sandbox = (struct sandbox)SANDBOX_NONE;
         drop_ready(r->engine, &ready); /* what is left of it */
         pool_note_taken(&r->engine->pool);
+        pthread_mutex_lock(&r->engine->lock);
+        p->failures = 0;
+        pthread_mutex_unlock(&r->engine->lock);
         return true;
     }
     drop_ready(r->engine, &ready);
@@ -354,7 +368,10 @@ bool early_prepare(struct nacre *n)
         r = pool_has(&n->pool, &ahead) ? make_ready(n, p, &ready) : -EAGAIN;
     }
     pthread_mutex_lock(&n->lock);
-    p->failures = r == 0 ? 0 : r == -EAGAIN ? p->failures : p->failures + 1;
+    /* Somebody may have put one back meanwhile. */
+    if (r == 0 && p->ready_count == EARLY_READY_MAX)
+        r = -EAGAIN;
+    p->failures += r < 0 && r != -EAGAIN;
     if (r == 0)
         p->ready[p->ready_count++] = ready;
     let_go(n, p);
@@ -376,7 +393,7 @@ size_t early_count(struct nacre *n)
 
 bool early_use(nacre_result *r, const struct plan *plan)
 {
-    if (!r->early.of || !plan_begins_with(plan, &r->early.plan))
+    if (!r->early.of || !r->early.plan.count || !plan_begins_with(plan, &r->early.plan))
         return false;
     r->warm = true;
     r->built = r->early.plan.count;

@@ -242,6 +242,7 @@ static void run_text(nacre_result *r, const nacre_run_options *options)
     if (runs && recorded && r->asks) {
         r->working_dir = setting.workspace.cwd;
         runs = asking_settle(r, o, &setting);
+        looks_end(&r->looks); /* that may have taken a while */
     }
     if (!runs || !recorded) {
         sandbox_release(&r->sandbox);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -16,8 +17,8 @@ enum {
 
 struct looks_dir {
     struct looks_dir *next;
-    unsigned users; /* with the lock */
-    bool known;     /* it was seen to be unchanged for so long that it tells of every change */
+    unsigned users;    /* with the lock */
+    atomic_bool known; /* it was seen to be unchanged for so long that it tells of every change */
     struct stat st;
     size_t name_count;
     char *names[NAMES_MAX];

@@ -190,7 +190,7 @@ int secrets_redactor(struct arena *arena, const char *const *environment, const 
 {
     struct redactor *all = NULL;
     int r = secrets_redactors(arena, environment, home, workspace, NULL, NULL, ret, &all, e);
-    if (r == 0 && all) {
+    if (r < 0 || all) {
         redactor_free(*ret);
         *ret = all;
     }

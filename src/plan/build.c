@@ -717,7 +717,8 @@ static uint32_t plan_mounts(struct builder *b)
     else
         add_place(b, &request->workspace, PLAN_OWNED | flags);
     if (later && request->workspace.layer)
-        add_text(b, PLAN_STORE, above(b->arena, above(b->arena, request->workspace.layer)));
+        add_text(b, PLAN_STORE,
+                 above(b->arena, above(b->arena, above(b->arena, request->workspace.layer))));
     if (!request->warm)
         plan_covers(b);
     return flags;

@@ -213,7 +213,7 @@ int sandbox_read_event(struct sandbox *s, struct sandbox_outcome *outcome)
         outcome->survivors = message.survivors;
         /* Init has reaped everybody (L2). */
         outcome->gone = outcome->gone || outcome->by_itself;
-        outcome->built = outcome->built || outcome->gone;
+        outcome->built = outcome->built || (outcome->gone && !outcome->failed);
         break;
     case WIRE_COUNTED:
         outcome->usage = message.usage;

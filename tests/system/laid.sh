@@ -36,6 +36,14 @@ run 'cat file'
 prints 'which is used' old
 is 'and counts as such' "$(figure used)" "$((used + 1))"
 
+
+# Each run uses one, and each that is used is replaced: none is thrown away.
+built=$(figure built)
+for _ in 1 2 3 4 5; do run true; done
+wait_until 10 laid
+sleep 0.3
+like 'no more are built than are used' "$(($(figure built) - built))" '[45678]'
+
 # --- what changed since it was laid ---
 
 wait_until 10 laid
@@ -78,6 +86,19 @@ run 'ls; cat file'
 prints 'another directory in the place of the workspace' $'file\nanother'
 rm -r ws && mv ws-away ws
 
+# An attribute that is gone does not come back with the layer.
+if python3 -c 'import os; os.setxattr("ws", "user.note", b"x")' 2> /dev/null; then
+    run true
+    run true
+    wait_until 10 laid
+    python3 -c 'import os; os.removexattr("ws", "user.note")'
+    nacre run -w ws --json true
+    is 'an attribute of the workspace is gone' "$(jq -c .changes.touched <<< "$out")" '[]'
+    is 'and stays so' "$(python3 -c 'import os; print(os.listxattr("ws"))')" '[]'
+else
+    skip 'an attribute of the workspace is gone' 'no attributes here'
+fi
+
 # --- what is covered ---
 
 "$NACRE" daemon --stop
@@ -109,6 +130,12 @@ echo mine too > ws/next && mv ws/next ws/locked
 covered 'cat locked; echo theirs > locked'
 is 'nor when it was replaced' "$(cat ws/locked)" 'mine too'
 is 'and read as it is' "$out" 'mine too'
+wait_until 10 laid
+chmod 500 ws/conf
+covered 'echo x > conf/new'
+if [ "$(id -u)" = 0 ]; then owner=$(stat -c %u ws); else owner=$(id -u); fi
+is "a directory above it is closed (for $owner)" "$(ls ws/conf)" secret
+chmod 755 ws/conf
 git -C ws init -q
 covered 'git config --get user.later'
 covered 'git config --get user.later'
@@ -121,6 +148,40 @@ git -C ws config user.later two
 covered 'git config --get user.later; git config user.later inside'
 is 'and again' "$out" two
 is 'which nobody inside writes' "$(git -C ws config --get user.later)" two
+
+# What is hidden elsewhere, in a path that is listed.
+mkdir "$scratch/data"
+chmod 755 "$scratch" "$scratch/data"
+echo plain > "$scratch/data/plain"
+printf 'paths: {read: [%s], hide: [%s]}\n' "$scratch/data" "$scratch/data/secret" > "$scratch/config.yaml"
+"$NACRE" daemon --stop
+wait_until 10 over
+begin
+nacre run -w ws --config "$scratch/config.yaml" true
+covered true
+wait_until 10 laid
+echo hidden > "$scratch/data/secret"
+covered "grep -r . $scratch/data"
+is 'a file to be hidden has come elsewhere: not read' "$out" "$scratch/data/plain:plain"
+covered "grep -r . $scratch/data"
+wait_until 10 laid
+echo hidden too > "$scratch/data/next" && mv "$scratch/data/next" "$scratch/data/secret"
+covered "grep -r . $scratch/data"
+is 'nor when it was replaced' "$out" "$scratch/data/plain:plain"
+
+# --- many at once, some of which do not run ---
+
+writes() { for _ in $(seq 40); do "$NACRE" run -w ws 'set -e; echo $RANDOM > f' > /dev/null 2>&1; done; }
+refused() { for _ in $(seq 150); do "$NACRE" run -w ws 'if' > /dev/null 2>&1; done; }
+pids=()
+for loop in writes refused refused refused; do
+    "$loop" &
+    pids+=($!)
+done
+wait "${pids[@]}"
+check 'the daemon lives' kill -0 "$daemon"
+run 'cat plain 2> /dev/null; echo still'
+prints 'and runs' still
 
 # --- a text that does not run has none ---
 

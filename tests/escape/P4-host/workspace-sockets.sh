@@ -43,6 +43,15 @@ is 'and none was reached' "$(cat "$log")" ''
 # Sockets of its own work, in the workspace and out of it.
 nacre run -w ws './attack_net serve /tmp/ready /tmp/log stream own 2>/dev/null & until [ -s /tmp/ready ]; do sleep 0.05; done; ./attack_net send stream own; kill %1; rm -f own'
 like 'control: one of its own does' "$out" '*GOT*'
+# A path that is only listed has no layer, whatever the workspace is.
+mkdir empty
+for place in empty :memory:; do
+    : > "$log"
+    nacre run -w "$place" --read-path "$PWD/ws" "for n in relative sub/deeper whole; do $PWD/ws/attack_net send stream $PWD/ws/\$n; done; $PWD/ws/attack_net send dgram $PWD/ws/dgram; echo tried"
+    unlike "in a listed path none answers (workspace $place)" "$out" '*GOT*'
+    like "control: it tried ($place)" "$out" '*tried'
+    is "none was reached ($place)" "$(cat "$log")" ''
+done
 kill "${pids[@]}"
 
 done_testing
