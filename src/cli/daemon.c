@@ -125,6 +125,7 @@ void daemon_write_json(const struct daemon_figures *f, struct json *j)
         {"laid", f->pool.laid},
         {"built", f->pool.built},
         {"build_us", f->pool.mean_build_us},
+        {"laid_used", f->pool.laid_taken},
         {"used", f->pool.taken},
         {"missed", f->pool.missed},
     };

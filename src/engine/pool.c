@@ -287,6 +287,7 @@ void pool_note_taken(struct pool *p)
 {
     pthread_mutex_lock(&p->lock);
     p->taken++;
+    p->laid_taken++;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -353,6 +354,7 @@ void pool_tell(struct pool *p, struct pool_figures *ret)
     ret->built = p->built;
     ret->taken = p->taken;
     ret->missed = p->missed;
+    ret->laid_taken = p->laid_taken;
     ret->mean_build_us = p->built ? p->build_us / p->built : 0;
     pthread_mutex_unlock(&p->lock);
 }

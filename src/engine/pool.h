@@ -37,7 +37,7 @@ struct pool {
     struct sandbox ended[POOL_KINDS];    /* guards that are to be waited for */
     size_t ended_count;
     size_t busy; /* runs that are under way: none is built beside them without need */
-    uint64_t built, taken, missed;
+    uint64_t built, taken, missed, laid_taken;
     uint64_t build_us; /* of all that were built */
 };
 
@@ -46,6 +46,7 @@ struct pool_figures {
     size_t size, ready;
     size_t laid; /* more of them, which have the workspace, too, and wait for a text alone */
     uint64_t built, taken, missed, mean_build_us;
+    uint64_t laid_taken; /* of those that were taken */
 };
 
 int pool_begin(struct pool *p, const struct allocator *allocator, const char *launcher, size_t size,

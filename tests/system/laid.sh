@@ -39,9 +39,10 @@ is 'and counts as such' "$(figure used)" "$((used + 1))"
 
 # Each run uses one, and each that is used is replaced: none is thrown away.
 built=$(figure built)
+laid_used=$(figure laid_used)
 for _ in 1 2 3 4 5; do run true; done
+is 'each run has used one' "$(figure laid_used)" "$((laid_used + 5))"
 wait_until 10 laid
-sleep 0.3
 like 'no more are built than are used' "$(($(figure built) - built))" '[45678]'
 
 # --- what changed since it was laid ---
