@@ -607,7 +607,8 @@ static const char *quote(struct arena *arena, const char *text)
 
 /*
  * A bash that waits for its text. What it did until then leaves nothing that the text could see:
- * the time it waited, where it was, and the variable that the text came in.
+ * the time it waited, where it was, and the variable that the text came in. That the gate is gone
+ * is no word to begin: then whoever builds the walls has died over it.
  */
 static void plan_waiting_program(struct builder *b)
 {
@@ -618,7 +619,7 @@ static void plan_waiting_program(struct builder *b)
     add_text(b, PLAN_ARG, "-c");
     add_text(b, PLAN_ARG, "--");
     add_text(b, PLAN_ARG,
-             "read -r -N 1 -u 9; exec 9<&-; IFS= read -r -d '' < " PLAN_TEXT_PATH
+             "read -r -N 1 -u 9 || exit; exec 9<&-; IFS= read -r -d '' < " PLAN_TEXT_PATH
              "; SECONDS=0; eval -- \"$REPLY\"");
     add_text(b, PLAN_WAIT, b->request->workspace_held ? "text" : "workspace");
 }

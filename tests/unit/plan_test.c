@@ -1,6 +1,8 @@
 /* The plan: what it contains, that it survives its encoding, and what a workspace may be. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "plan/plan.h"
 #include "tap.h"
@@ -321,6 +323,54 @@ static void test_long_text(void)
     free(text);
 }
 
+/* What a program that waits says when its gate has had this much written to it, and is closed. */
+static size_t say_at_gate(const struct plan *plan, const char *word, int *ret_status)
+{
+    const char *argv[16] = {NULL};
+    char said[256];
+    int gate[2], out[2];
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count && count < 15; i++) {
+        if (plan->steps[i].kind == PLAN_ARG)
+            argv[count++] = plan->steps[i].text;
+    }
+    if (pipe(gate) < 0 || pipe(out) < 0)
+        return 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(gate[1]);
+        if (dup2(gate[0], PLAN_GATE_FD) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0 &&
+            dup2(out[1], STDERR_FILENO) >= 0 && close(out[0]) == 0 && close(out[1]) == 0)
+            execv("/bin/bash", (char *const *)argv);
+        _exit(99);
+    }
+    close(gate[0]);
+    close(out[1]);
+    if (write(gate[1], word, strlen(word)) < 0)
+        tap_check(false, "the gate can be written to");
+    close(gate[1]);
+    ssize_t n = read(out[0], said, sizeof(said));
+    close(out[0]);
+    waitpid(pid, ret_status, 0);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void test_gate(void)
+{
+    struct arena arena;
+    struct plan plan;
+    int status = 0;
+    arena_init(&arena, &allocator_libc, 1 << 20);
+    struct plan_request request = request_for("/srv/project", "echo hi");
+    request.warm = true;
+    tap_number(plan_build(&arena, &host, &request, &plan, NULL), 0, "a plan that waits is built");
+    /* Here there is no text, which bash complains of if it looks for it. */
+    tap_check(say_at_gate(&plan, "\n", &status) > 0, "with the word to begin, bash reads its text");
+    tap_number((long)say_at_gate(&plan, "", &status), 0, "without it nothing is read or said");
+    tap_check(WIFEXITED(status) && WEXITSTATUS(status) != 0, "and that is no success");
+    arena_release(&arena);
+}
+
 static void test_codec(void)
 {
     struct arena arena;
@@ -450,6 +500,7 @@ int main(void)
     test_network();
     test_landlock();
     test_long_text();
+    test_gate();
     test_codec();
     test_refusals();
     test_workspaces();
