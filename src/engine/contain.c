@@ -328,8 +328,10 @@ static int tell_start(const struct caller *caller)
 {
     nacre_result *r = caller->result;
     const nacre_run_options *o = caller->options;
+    if (!o->on_start || r->start_told)
+        return 0;
     int failure = recording_sync(r);
-    if (failure < 0 || !o->on_start || r->start_told)
+    if (failure < 0)
         return failure;
     r->start_told = true;
     return o->on_start(o->user, r->correlation_id) != 0 ? -ECANCELED : 0;
@@ -339,10 +341,15 @@ static int use_the_time(void *user)
 {
     const struct caller *caller = user;
     hashing_begin(caller->result, caller->options, caller->setting);
-    int failure = recording_sync(caller->result);
     reversal_tidy(caller->result);
     recording_tidy(caller->result, caller->policy);
-    return failure;
+    return 0;
+}
+
+static int sync_intent(void *user)
+{
+    const struct caller *caller = user;
+    return recording_sync(caller->result);
 }
 
 static int note_start(void *user)
@@ -399,6 +406,16 @@ static unsigned flags_of(const nacre_run_options *o)
            (o->terminal ? SANDBOX_TERMINAL : 0);
 }
 
+/* Whether the text has a command that is not the shell's own, as far as is known. */
+static bool starts_programs(const nacre_result *r)
+{
+    const struct act *act = r->judged && r->verdict.facts ? r->verdict.facts->acts : NULL;
+    bool builtins = act != NULL;
+    for (; builtins && act; act = act->next)
+        builtins = act->name && act->word_count && shell_is_builtin(act->words[0].text);
+    return !builtins;
+}
+
 /* Starts the plan and waits for its end; the sandbox that was opened before is used first. */
 static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_options *o,
                     const struct setting *setting, struct run_result *run)
@@ -418,12 +435,21 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
     } else if (failure >= 0)
         failure =
             sandbox_start(&sandbox, &r->engine->allocator, plan, flags_of(o), held, &r->error);
-    const bool asked = r->judged && r->verdict.decision == DECISION_CONFIRM;
+    const char *waiting_for = r->warm ? r->reading.canonical : NULL;
+    const struct programs how = {
+        .socket = sandbox.programs,
+        .crew = &r->engine->crew,
+        .judges = !o->unjudged,
+        .expected = starts_programs(r),
+        .setting = setting,
+        .memory = &r->engine->files,
+        .confirmed = r->judged && r->verdict.decision == DECISION_CONFIRM ? &r->verdict : NULL,
+        .plan = plan,
+        .waiting_for = waiting_for,
+        .replaced = waiting_for && r->plain,
+    };
     if (failure >= 0)
-        failure = programs_begin(&r->programs, &r->engine->allocator, sandbox.programs, setting,
-                                 plan, !o->unjudged, asked ? &r->verdict : NULL,
-                                 r->warm ? r->reading.canonical : NULL, r->plain, &r->engine->files,
-                                 &r->engine->crew, &r->error);
+        failure = programs_begin(&r->programs, &how, &r->engine->allocator, &r->error);
     if (failure < 0) {
         sandbox_release(&sandbox);
         return failure;
@@ -443,6 +469,7 @@ static int run_plan(nacre_result *r, const struct plan *plan, const nacre_run_op
         .input_timeout_ms = o->input_timeout_ms,
         .on_output = o->on_output && !o->all_output ? forward_output : NULL,
         .on_start = use_the_time,
+        .on_lasting = sync_intent,
         .on_built = note_start,
         .on_read = take_output,
         .user = &caller,
@@ -592,7 +619,7 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
         failure = failure < 0 ? failure : r->error.code;
     }
     reversal_forbid(r, guard.absent, guard.absent_count);
-    if (failure == 0)
+    if (failure == 0 && o->session) /* which is kept, whatever becomes of its changes */
         failure = recording_sync(r);
     /* A session lasts longer than its commands, and each of them has its own. */
     if (r->transaction.dir >= 0)

@@ -355,7 +355,7 @@ int recording_note_mended(nacre_result *r);
 int recording_intend(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
 /* Before each start. What cannot be undone waits until the intent is durable. */
 int recording_start(nacre_result *r, const nacre_run_options *o, const struct setting *setting);
-/* While it runs, and again before anything becomes real: the intent is durable. */
+/* While it lasts, and again before anything becomes real: the intent is durable. */
 int recording_sync(nacre_result *r);
 /* A piece of output; none at a stream's end. */
 int recording_read(nacre_result *r, enum run_stream stream, const char *bytes, size_t len);

@@ -166,32 +166,6 @@ static bool add_interest(struct wire_interest *interest, const char *name)
     return true;
 }
 
-/* False: this is the end, or must be. */
-static bool serve(struct programs *p, const struct files *files, const struct allocator *allocator)
-{
-    struct arena arena;
-    struct sandbox_program program;
-    arena_init(&arena, allocator, JUDGING_ARENA_MAX);
-    bool goes_on = sandbox_read_program(p->socket, &arena, &program) == 1;
-    if (goes_on)
-        note_ends(p, &program);
-    if (goes_on && program.started) {
-        struct stopped stopped = {0};
-        bool granted = false;
-        goes_on = program.id == (uint32_t)(p->total + 1);
-        bool runs = goes_on && programs_judge(p, files, &arena, &program, &stopped, &granted);
-        int r = goes_on && program.waits ? sandbox_answer_program(p->socket, program.id, runs) : 0;
-        goes_on =
-            goes_on && (r == 0 || r == -EPIPE); /* it is over: the rest is read all the same */
-        put_down(p, &program, granted);         /* it is on its way meanwhile */
-        if (!runs && program.waits)
-            note_stopped(p, &stopped);
-        sandbox_release_program(&program);
-    }
-    arena_release(&arena);
-    return goes_on;
-}
-
 /*
  * What programs_judge may have a rule for: the launcher lets the others by. Where any program may
  * be meant, nobody is let by.
@@ -220,44 +194,79 @@ static void tell_interest(const struct programs *p, const struct files *files)
     sandbox_tell_interest(p->socket, &interest);
 }
 
+/* What programs are judged by, and which of them it can be; both live as long as the listening. */
+struct means {
+    struct arena arena;
+    struct files files;
+    bool gathered;
+};
+
+static int gather(const struct programs *p, struct means *means)
+{
+    if (means->gathered || !p->judges)
+        return 0;
+    means->gathered = true;
+    int r = files_open(&means->arena, p->setting->decider.policy, search_path(p->plan), p->memory,
+                       p->setting->state_dir, &means->files);
+    if (r == 0)
+        tell_interest(p, &means->files);
+    return r;
+}
+
+/* False: this is the end, or must be. */
+static bool serve(struct programs *p, struct means *means, const struct allocator *allocator)
+{
+    struct arena arena;
+    struct sandbox_program program;
+    arena_init(&arena, allocator, JUDGING_ARENA_MAX);
+    bool goes_on = sandbox_read_program(p->socket, &arena, &program) == 1;
+    if (goes_on && program.waits && gather(p, means) < 0) {
+        sandbox_release_program(&program);
+        goes_on = false;
+    }
+    if (goes_on)
+        note_ends(p, &program);
+    if (goes_on && program.started) {
+        struct stopped stopped = {0};
+        bool granted = false;
+        goes_on = program.id == (uint32_t)(p->total + 1);
+        bool runs =
+            goes_on && programs_judge(p, &means->files, &arena, &program, &stopped, &granted);
+        int r = goes_on && program.waits ? sandbox_answer_program(p->socket, program.id, runs) : 0;
+        goes_on =
+            goes_on && (r == 0 || r == -EPIPE); /* it is over: the rest is read all the same */
+        put_down(p, &program, granted);         /* it is on its way meanwhile */
+        if (!runs && program.waits)
+            note_stopped(p, &stopped);
+        sandbox_release_program(&program);
+    }
+    arena_release(&arena);
+    return goes_on;
+}
+
 static void *listen_to_all(void *user)
 {
     struct programs *p = user;
-    struct files files = {0};
-    struct arena arena;
+    struct means means = {0};
     const struct allocator *allocator = p->arena.allocator;
-    arena_init(&arena, allocator, LIST_ARENA_MAX);
-    int r = p->judges ? files_open(&arena, p->setting->decider.policy, search_path(p->plan),
-                                   p->memory, p->setting->state_dir, &files)
-                      : 0;
-    if (r == 0 && p->judges)
-        tell_interest(p, &files);
-    while (r == 0 && serve(p, &files, allocator))
+    arena_init(&means.arena, allocator, LIST_ARENA_MAX);
+    int r = p->expected ? gather(p, &means) : 0;
+    while (r == 0 && serve(p, &means, allocator))
         ;
     /* Whoever still waits is killed: nobody will answer (X3). */
     shutdown(p->socket, SHUT_RDWR);
-    files_close(&files);
-    arena_release(&arena);
+    files_close(&means.files);
+    arena_release(&means.arena);
     return NULL;
 }
 
-int programs_begin(struct programs *p, const struct allocator *allocator, int socket,
-                   const struct setting *setting, const struct plan *plan, bool judges,
-                   const struct verdict *confirmed, const char *waiting_for, bool replaced,
-                   struct files_memory *memory, struct crew *crew, struct err *e)
+int programs_begin(struct programs *p, const struct programs *how,
+                   const struct allocator *allocator, struct err *e)
 {
     programs_release(p);
-    *p = (struct programs){.socket = socket,
-                           .crew = crew,
-                           .memory = memory,
-                           .judges = judges,
-                           .setting = setting,
-                           .confirmed = confirmed,
-                           .waiting_for = waiting_for,
-                           .replaced = waiting_for && replaced,
-                           .plan = plan};
+    *p = *how;
     arena_init(&p->arena, allocator, LIST_ARENA_MAX);
-    int r = crew_start(crew, &p->task, listen_to_all, p);
+    int r = crew_start(p->crew, &p->task, listen_to_all, p);
     return r < 0 ? err_errno(e, r, "cannot start a thread to judge programs") : 0;
 }
 

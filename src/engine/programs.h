@@ -44,7 +44,8 @@ struct programs {
     int socket; /* a sandbox's; -1: nothing was started */
     struct crew *crew;
     struct crew_task task;
-    bool judges; /* else they are only put down */
+    bool judges;   /* else they are only put down */
+    bool expected; /* there will be some: what they are judged by is gathered at once */
     const struct setting *setting;
     struct files_memory *memory;     /* of the handle; NULL */
     const struct verdict *confirmed; /* what a person has said yes to; NULL */
@@ -61,14 +62,13 @@ struct programs {
 };
 
 /*
- * Begins to listen. What an earlier one has put down is forgotten. With `waiting_for` the first
- * program is a bash that was executed ahead, and is put down as if it had got this text with `-c`;
- * or not at all, where bash would have executed that text in its own place.
+ * Begins to listen; what is above `arena` is the caller's to say, and what was put down earlier is
+ * forgotten. With `waiting_for` the first program is a bash that was executed ahead, and is put
+ * down as if it had got this text with `-c`; or not at all, where bash would have executed that
+ * text in its own place.
  */
-int programs_begin(struct programs *p, const struct allocator *allocator, int socket,
-                   const struct setting *setting, const struct plan *plan, bool judges,
-                   const struct verdict *confirmed, const char *waiting_for, bool replaced,
-                   struct files_memory *memory, struct crew *crew, struct err *e);
+int programs_begin(struct programs *p, const struct programs *how,
+                   const struct allocator *allocator, struct err *e);
 
 /* The run is over: waits until everything that was told is put down. */
 void programs_end(struct programs *p);

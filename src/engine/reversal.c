@@ -536,6 +536,11 @@ void reversal_end(nacre_result *r, const nacre_run_options *o, const struct sett
         transaction_close(t);
         return;
     }
+    if (recording_sync(r) < 0) { /* E2 */
+        fail(r);
+        reversal_give_up(r);
+        return;
+    }
     bool allowed = o->unjudged || judge_effects(r, o, setting);
     t->journal.allowed = allowed;
     if (r->status == NACRE_STATUS_DENIED || (!allowed && r->status == NACRE_STATUS_ERROR)) {

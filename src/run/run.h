@@ -39,6 +39,8 @@ struct run_options {
     /* Called at once: while the walls are built there is time for a while. Negative: kill
      * everything. May be NULL. */
     int (*on_start)(void *user);
+    /* Called when it has lasted for RUN_LASTS_MS: what a short run need not wait for. Likewise. */
+    int (*on_lasting)(void *user);
     /* Called when the walls stand and the program starts. Negative: kill everything. May be
      * NULL. */
     int (*on_built)(void *user);
@@ -51,7 +53,7 @@ struct run_options {
     struct buf *session;
 };
 
-enum { RUN_STARVED_MS = 5000 };
+enum { RUN_STARVED_MS = 5000, RUN_LASTS_MS = 20 };
 
 struct run_result {
     enum run_end end;

@@ -30,7 +30,7 @@ struct supervision {
     const struct run_options *options;
     struct capture *captures;
     struct run_result *result;
-    uint64_t deadline_ms, built_by_ms;
+    uint64_t deadline_ms, built_by_ms, lasts_ms; /* 0: that was told */
     bool killing;
     int failure; /* of our own: first negative errno */
 
@@ -237,6 +237,16 @@ static void check_waiting(struct supervision *s)
         kill_tree(s, RUN_STARVED);
 }
 
+static void tell_lasting(struct supervision *s)
+{
+    if (!s->lasts_ms || clock_monotonic_ms() < s->lasts_ms)
+        return;
+    s->lasts_ms = 0;
+    int r = s->killing ? 0 : s->options->on_lasting(s->options->user);
+    if (r < 0 && !s->failure)
+        s->failure = r;
+}
+
 /* One turn: waits until something happens, then does all that can be done without waiting. */
 static void turn(struct supervision *s)
 {
@@ -261,6 +271,8 @@ static void turn(struct supervision *s)
     uint64_t look = next_look(s), until_look = look > now ? look - now : 0;
     if (until_look < left)
         left = until_look;
+    if (s->lasts_ms && s->lasts_ms < now + left)
+        left = s->lasts_ms > now ? s->lasts_ms - now : 0;
     copy_size(s);
     if (poll(watched, WATCHED, left > INT_MAX ? INT_MAX : (int)left) < 0) {
         if (errno != EINTR && !s->failure)
@@ -353,6 +365,7 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
         .result = ret,
         .deadline_ms = start + options->timeout_ms,
         .built_by_ms = start + BUILD_MS,
+        .lasts_ms = options->on_lasting ? start + RUN_LASTS_MS : 0,
         .input_over = sandbox->input < 0,
     };
     if (options->terminal && options->stdin_fd < 0)
@@ -366,6 +379,7 @@ int run_supervise(struct sandbox *sandbox, const struct run_options *options,
     /* A failure of our own ends the run, too, and is told when the tree is dead. */
     while (!ret->outcome.gone && s.failure != -ETIMEDOUT) {
         turn(&s);
+        tell_lasting(&s);
         if (s.failure)
             kill_tree(&s, RUN_BROKEN);
         check_deadline(&s);
