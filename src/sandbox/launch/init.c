@@ -474,7 +474,7 @@ static void wait_for_rest(struct launch *l)
 static int receive_rest(struct launch *l)
 {
     wait_for_rest(l);
-    int r = launch_receive_plan(l, l->alive);
+    int r = launch_receive_plan(l, l->alive, -1);
     if (r == -EPIPE)
         _exit(125);
     return r;
@@ -524,13 +524,13 @@ _Noreturn void init_main(struct launch *l, bool own_network)
     if (own_network)
         net_loopback_up(l);
     /* What fails before the plan is there is told with it: another plan has another init. */
-    int r = launch_receive_plan(l, l->alive);
+    int r = launch_receive_plan(l, l->alive, -1);
     if (r == 1)
         build_head(l);
     const struct err why = l->err;
     enum wire_stage stage = l->stage;
     if (r == 1)
-        r = launch_receive_plan(l, l->alive);
+        r = launch_receive_plan(l, l->alive, -1);
     if (r == -EPIPE)
         _exit(125); /* the guard is gone, and has said why */
     if (why.code < 0) {

@@ -197,8 +197,12 @@ static int hand_over_trees(struct launch *l, const struct start *s)
         if (count == FD_PASSED_MAX)
             return err_set(&l->err, -E2BIG, "the plan has too many mounts");
         fds[count++] = l->tree[i];
+        l->tree[i] = -1;
     }
     int r = count ? fd_send(s->alive, fds, count) : 0;
+    /* They are init's now. */
+    while (count)
+        close(fds[--count]);
     return r < 0 ? err_set(&l->err, -EPIPE, "process 1 died while it built") : 0;
 }
 
@@ -225,7 +229,7 @@ static int append_steps(struct launch *l)
     return 0;
 }
 
-int launch_receive_plan(struct launch *l, int socket)
+int launch_receive_plan(struct launch *l, int socket, int on)
 {
     static struct plan_step head_steps[PLAN_STEPS_MAX], steps[PLAN_STEPS_MAX];
     static const int numbers[] = {WIRE_PLAN_FD,  STDIN_FILENO,     STDOUT_FILENO,
@@ -240,6 +244,8 @@ int launch_receive_plan(struct launch *l, int socket)
     bool rest = count == HEAD && l->waits, head = count == HEAD && !rest;
     if (rest ? l->done != l->plan.count : head ? l->plan.count > 0 : count < WITHOUT_HELD)
         return err_set(&l->err, -EBADMSG, "the plan came without descriptors");
+    if (on >= 0 && fd_send(on, fds, (size_t)count) < 0)
+        return err_set(&l->err, -ESRCH, "process 1 died while it waited");
     /* Their numbers are reserved, so they come under others. */
     for (int i = 0; i < count; i++) {
         if (dup3(fds[i], numbers[i], numbers[i] > STDERR_FILENO ? O_CLOEXEC : 0) < 0)
@@ -320,18 +326,15 @@ static void hand_over_head(struct launch *l, const struct start *s)
 /* The rest of a plan that waits, part by part; its program has been started. */
 static int hand_over_rest(struct launch *l, const struct start *s)
 {
-    const int plan = WIRE_PLAN_FD;
     int r = 0;
     if (l->privileged)
         tree_expect(l);
     identity_reap();
     while (r == 0 && l->waits) {
         l->done = l->plan.count;
-        r = launch_receive_plan(l, WIRE_CONTROL_FD);
+        r = launch_receive_plan(l, WIRE_CONTROL_FD, s->alive);
         if (r == -EPIPE)
             _exit(125); /* it is not wanted any more */
-        if (r == 0 && fd_send(s->alive, &plan, 1) < 0)
-            r = err_set(&l->err, -EPIPE, "process 1 died while it waited");
         if (r == 0)
             r = send_trees(l, s);
     }
@@ -390,12 +393,12 @@ int main(int argc, char **argv)
         early = start_init(l, usual, &start);
     struct err why = l->err;
     enum wire_stage stage = l->stage;
-    int r = launch_receive_plan(l, WIRE_CONTROL_FD);
+    int r = launch_receive_plan(l, WIRE_CONTROL_FD, -1);
     bool built = r == 1 && early == 0;
     if (built)
         hand_over_head(l, &start);
     if (r == 1)
-        r = launch_receive_plan(l, WIRE_CONTROL_FD);
+        r = launch_receive_plan(l, WIRE_CONTROL_FD, -1);
     if (r == -EPIPE)
         _exit(125); /* the supervisor's wish that nothing be done */
     if (r < 0)

@@ -131,9 +131,10 @@ _Noreturn void init_main(struct launch *l, bool own_network);
 /*
  * launch.c: waits for the plan, with descriptors, or for its head, which comes alone. 1: that was
  * the head; 0: all is there, or, where it waits, all but the rest, for which it is called again;
- * -EPIPE: the other end is gone.
+ * -EPIPE: the other end is gone. It is passed on to the socket `on`, unless that is -1, before it
+ * is read: whoever has it there need not wait for that.
  */
-int launch_receive_plan(struct launch *l, int socket);
+int launch_receive_plan(struct launch *l, int socket, int on);
 
 /* launch.c: to be ready for programs, before the first. 0, or l->err is set. */
 int launch_begin_programs(struct launch *l, uid_t uid, gid_t gid);
