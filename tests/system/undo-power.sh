@@ -19,7 +19,7 @@ if [ "$(id -u)" != 0 ]; then
     done_testing
 fi
 truncate -s 24M "$scratch/empty"
-if ! strace -o /dev/null true 2> /dev/null || ! mkfs.ext4 -q "$scratch/empty" 2> /dev/null || ! mount -o loop "$scratch/empty" disk 2> /dev/null; then
+if ! strace -o /dev/null true 2> /dev/null || ! mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$scratch/empty" 2> /dev/null || ! mount -o loop "$scratch/empty" disk 2> /dev/null; then
     skip 'a disk that loses its power' 'no strace, no loop device or no ext4 here'
     done_testing
 fi
@@ -45,6 +45,20 @@ begin defaults
 look after
 umount disk
 
+# Writes that the disk has finished, and those under way.
+writes() { awk '{ print $5, $9 }' "/sys/dev/block/$(mountpoint -d disk)/stat"; }
+# What the disk has at one moment: nothing was written to it while it was copied.
+copy_disk() {
+    local before after='' tries=50
+    while [ $((tries--)) -gt 0 ]; do
+        before=$(writes)
+        cp --sparse=always "$scratch/image" "$scratch/cut"
+        after=$(writes)
+        if [ "$before" = "$after" ] && [ "${after#* }" = 0 ]; then return 0; fi
+        sleep 0.05
+    done
+    return 1
+}
 broken='' places=0 reached=0 afters=0
 cut() { # OPTION CALL K: false: the run came to its end before
     local pid='' tracer ended=0 still=0
@@ -59,8 +73,7 @@ cut() { # OPTION CALL K: false: the run came to its end before
         if grep -q '^State:.[Tt] ' "/proc/$pid/status"; then still=$((still + 1)); else still=0; fi
         sleep 0.01
     done
-    # What the disk has at this moment.
-    cp --sparse=always "$scratch/image" "$scratch/cut"
+    copy_disk || broken+="$1 $2 $3: the disk does not come to rest"$'\n'
     kill -KILL "$tracer" "${pid:-$tracer}"
     wait "$tracer"
     exec 2>&8 8>&-

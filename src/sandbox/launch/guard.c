@@ -39,7 +39,7 @@ struct guard {
     enum phase phase;
     enum wire_limit limit;
     enum wire_means means;
-    bool joined, swept, counted; /* counted: init has said that nobody is left, and what was used */
+    bool joined, counted; /* counted: init has said that nobody is left, and what was used */
     struct wire_usage usage;
     struct wire_message ended; /* landlock strength: there is no init to say so */
     struct handover handover;
@@ -177,6 +177,7 @@ static void receive_handover(struct guard *g)
     if (r < 0)
         return; /* init died while it built, and said why */
     launch_report(WIRE_BUILT, g->launch, 0);
+    guard_sweep(g->launch); /* while the program starts there is time */
     g->census.proc = g->handover.proc;
     g->notices.listener = g->handover.listener;
     g->notices.scratch = g->watch.scratch = g->handover.scratch;
@@ -189,9 +190,6 @@ static void receive_handover(struct guard *g)
 static void look(struct guard *g, uint64_t now_ms)
 {
     const struct budgets *budgets = &g->launch->budgets;
-    if (!g->swept)
-        cgroup_sweep(); /* what others left, now that there is time */
-    g->swept = true;
     census_take(&g->census);
     enum wire_limit limit =
         watch_look(&g->watch, budgets, &g->census, cgroup_cpu_ms(&g->cgroup), now_ms);
@@ -346,6 +344,13 @@ static void report(struct guard *g)
     cgroup_leave(&g->cgroup);
 }
 
+void guard_sweep(struct launch *l)
+{
+    if (!l->swept)
+        cgroup_sweep();
+    l->swept = true;
+}
+
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
 {
     static struct guard guard = {.disk = DISK_NONE, .cgroup = CGROUP_NONE};
@@ -365,7 +370,4 @@ void guard_main(struct launch *l, pid_t init, int pidfd, int alive)
     while (turn(g))
         ;
     report(g);
-    /* It was over before there was a moment for it. */
-    if (!g->swept)
-        cgroup_sweep();
 }

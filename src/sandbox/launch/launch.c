@@ -330,6 +330,7 @@ static int hand_over_rest(struct launch *l, const struct start *s)
     if (l->privileged)
         tree_expect(l);
     identity_reap();
+    guard_sweep(l);
     while (r == 0 && l->waits) {
         l->done = l->plan.count;
         r = launch_receive_plan(l, WIRE_CONTROL_FD, s->alive);

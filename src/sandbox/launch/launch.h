@@ -52,6 +52,7 @@ struct launch {
     bool session;    /* there is a pipe for a session's state at WIRE_HELD_FD */
     bool networked;  /* has the host's network */
     bool privileged; /* started by root: sources are opened, and owners mapped, by root */
+    bool swept;      /* what killed guards have left is gone */
     struct identity identity;
     struct budgets budgets;
     int alive;                 /* init's end of a socket whose other end the guard holds open */
@@ -141,6 +142,7 @@ int launch_begin_programs(struct launch *l, uid_t uid, gid_t gid);
 
 /* guard.c: returns when everything is over and told. */
 void guard_main(struct launch *l, pid_t init, int pidfd, int alive);
+void guard_sweep(struct launch *l); /* once: control groups of guards that were killed */
 struct rusage;
 void guard_add_usage(struct wire_usage *usage, const struct rusage *r);
 
