@@ -110,7 +110,8 @@ struct change_set {
     size_t change_count, change_room;
     struct step *steps;
     size_t step_count, step_room;
-    uint64_t bytes; /* of new content */
+    uint64_t bytes;     /* of new content */
+    uint64_t allocated; /* what a run wrote takes on the disk; as the scan found it */
     struct change_notes notes;
 };
 

@@ -75,6 +75,9 @@ static int add_change(const struct scanner *s, enum change_kind kind, const char
         change_side_of(after, &change.after);
     if (after && S_ISREG(after->st_mode) && (kind == CHANGE_CREATED || kind == CHANGE_MODIFIED))
         s->set->bytes += (uint64_t)after->st_size;
+    if (after && !s->set->roots[s->root].copied_ns)
+        s->set->allocated +=
+            (uint64_t)after->st_blocks * 512 / (after->st_nlink ? after->st_nlink : 1);
     return change_add(s->set, s->arena, &change) < 0 ? err_set(s->e, -ENOMEM, "out of memory") : 0;
 }
 

@@ -174,7 +174,7 @@ int transaction_scan(struct transaction *t, struct conflicts *conflicts, struct 
      * somebody else, in a root. The next look sees that as a conflict. */
     for (int i = 0; (r == -ENOENT || r == -ENOTDIR) && i < TRIES; i++) {
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        set->change_count = set->step_count = set->bytes = 0;
+        set->change_count = set->step_count = set->bytes = set->allocated = 0;
         conflicts->count = 0;
         r = look(t, conflicts, &why);
     }

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "changes/beneath.h"
 #include "engine/engine.h"
 #include "engine/git_effects.h"
@@ -513,6 +514,24 @@ int reversal_take_back(nacre_result *r, const struct setting *setting, struct er
     return failure < 0 ? failure : 1;
 }
 
+/* It was over before the guard saw how much it wrote. */
+static void check_disk(nacre_result *r, uint64_t limit)
+{
+    char wrote[UNITS_TEXT], most[UNITS_TEXT];
+    const bool ended = r->status == NACRE_STATUS_OK || r->status == NACRE_STATUS_FAILED ||
+                       r->status == NACRE_STATUS_KILLED;
+    if (!limit || r->changes.allocated <= limit || !ended)
+        return;
+    r->status = NACRE_STATUS_LIMIT;
+    r->exit_code = 137;
+    r->limit.name = "disk";
+    r->limit.value = limit;
+    r->limit.kept_by = "account";
+    units_format_size(r->changes.allocated, wrote);
+    units_format_size(limit, most);
+    result_warn(r, "it ended past the disk limit of %s: what it wrote takes %s", most, wrote);
+}
+
 void reversal_end(nacre_result *r, const nacre_run_options *o, const struct setting *setting)
 {
     struct transaction *t = &r->transaction;
@@ -530,6 +549,7 @@ void reversal_end(nacre_result *r, const nacre_run_options *o, const struct sett
         return;
     }
     r->changes_known = true;
+    check_disk(r, setting->decider.policy->limits.disk_bytes);
     if (!r->changes.step_count && !r->conflicts.count) {
         struct err ignored;
         transaction_end_unused(t, &ignored);

@@ -116,6 +116,18 @@ rm -f fill
 limited --limit disk=20MB 'for i in $(seq 60); do head -c 1M /dev/zero > fill$i; done; sleep 3; echo after'
 says 'disk: many files' '.status == "limit" and .limit.name == "disk"'
 rm -f fill*
+# It may be over before anybody looks; what it left is added up all the same.
+told=''
+for i in 1 2 3 4 5; do
+    limited --limit disk=5MB "head -c 6M /dev/zero > quick$i"
+    told+=$(jq -r '"\(.status) \(.exit_code) \(.limit.name);"' "$scratch/out")
+done
+is 'disk: however quick' "$told" "$(printf 'limit 137 disk;%.0s' 1 2 3 4 5)"
+rm -f quick*
+limited --limit disk=5MB 'truncate -s 1G sparse; ln sparse too; head -c 4M /dev/zero > four; ln four more'
+says 'disk: holes take none, and links none twice' '.status == "ok"'
+rm -f sparse too four more
+
 limited --limit disk=20MB 'for i in 1 2 3 4 5 6; do head -c 10M /dev/zero > same; rm same; sleep 0.05; done; echo fine'
 says 'disk: what was removed again does not count for ever' '.status == "ok" or .limit.name == "disk"'
 limited --limit disk=20MB 'truncate -s 15M sparse; head -c 15M /dev/zero > full; echo fine; rm sparse full'
