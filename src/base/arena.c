@@ -95,9 +95,10 @@ char *arena_copy(struct arena *a, const char *bytes, size_t len)
 
 char *arena_format(struct arena *a, const char *format, ...)
 {
+    char usual[256]; /* long enough for most, which are then formatted once */
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(NULL, 0, format, args);
+    int len = vsnprintf(usual, sizeof(usual), format, args);
     va_end(args);
 
     if (len < 0) {
@@ -105,10 +106,24 @@ char *arena_format(struct arena *a, const char *format, ...)
         return NULL;
     }
     char *text = arena_alloc(a, (size_t)len + 1);
-    if (text) {
+    if (text && (size_t)len < sizeof(usual)) {
+        memcpy(text, usual, (size_t)len + 1);
+    } else if (text) {
         va_start(args, format);
         vsnprintf(text, (size_t)len + 1, format, args);
         va_end(args);
+    }
+    return text;
+}
+
+char *arena_path(struct arena *a, const char *dir, const char *name)
+{
+    size_t dir_len = strlen(dir), name_len = strlen(name);
+    char *text = arena_alloc(a, dir_len + name_len + 2);
+    if (text) {
+        memcpy(text, dir, dir_len);
+        text[dir_len] = '/';
+        memcpy(text + dir_len + 1, name, name_len + 1);
     }
     return text;
 }

@@ -93,7 +93,7 @@ static const char *absolute(const struct maker *m, const char *text)
         return text;
     if (text[0] == '~' && (text[1] == '/' || text[1] == '\0'))
         return m->home ? arena_format(m->arena, "%s%s", m->home, text + 1) : NULL;
-    return arena_format(m->arena, "%s/%s", m->workspace->root, text);
+    return arena_path(m->arena, m->workspace->root, text);
 }
 
 static int fail_path(const struct maker *m, const char *key, const struct policy_text *text,

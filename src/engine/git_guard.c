@@ -163,7 +163,7 @@ static void protect(struct search *s, const char *path)
 
 static const char *join(const struct search *s, const char *dir, const char *name)
 {
-    return name[0] == '/' ? name : arena_format(s->arena, "%s/%s", dir, name);
+    return name[0] == '/' ? name : arena_path(s->arena, dir, name);
 }
 
 static bool is_there(const struct search *s, const char *dir, const char *name)

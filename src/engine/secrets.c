@@ -126,7 +126,7 @@ static void look_at_address(struct gathering *g, const char *line, size_t len)
 
 static void look_at_file(struct gathering *g, const char *dir, const char *name)
 {
-    const char *path = arena_format(g->arena, "%s/%s", dir, name);
+    const char *path = arena_path(g->arena, dir, name);
     if (!path || looks_missing(g->looks, path))
         return;
     FD_CLEANUP int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
