@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2016 # texts for another shell are in single quotes
+# shellcheck disable=SC2016,SC2317 # texts for another shell are in single quotes
 # Every decision and every run is in the ledger, without secrets; what cannot be recorded is not real.
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "$STAGE/tests/lib.sh"
@@ -175,6 +175,20 @@ cd "$here" && rm -rf repo
 # --- what cannot be recorded is not real -------------------------------------------------------
 
 cd "$here" || exit 1
+# When the intent is on the disk: with the result of a run that was soon over and changed nothing, before its changes of one
+# that did, and while it lasts of one that does.
+order() { # TEXT: what is done to the ledger and the workspace, in order
+    strace -y -o "$scratch/trace" -e trace=fdatasync,renameat2 "$JUDGE" run --agent coder "$1" > /dev/null 2>&1
+    sed -n -E -e 's|^fdatasync\([0-9]+<.*/ledger/.*|ledger|p' -e "s|^renameat2\(.*, [0-9]+<$here>, \"kept\".*|real|p" \
+        "$scratch/trace" | uniq | paste -sd' '
+}
+once() { [ "$(order true)" = ledger ] && [ "$(grep -c '^fdatasync.*/ledger/' "$scratch/trace")" = 1 ]; }
+check 'a short run that changes nothing: one sync of the ledger' wait_until 20 once # under strace not each is short
+is 'one that does: before it is real, and after' "$(order 'echo x > kept')" 'ledger real ledger'
+rm -f kept
+order 'sleep 0.3' > /dev/null
+is 'one that lasts: meanwhile, and after' "$(grep -c '^fdatasync.*/ledger/' "$scratch/trace")" 2
+
 syncs() { # how many times a run syncs
     strace -o "$scratch/trace" -e trace=fdatasync,fsync,syncfs "$JUDGE" run --agent coder "echo x > synced; rm synced; echo y > kept" > /dev/null 2>&1
     grep -cE '^(fdatasync|fsync|syncfs)' "$scratch/trace"
