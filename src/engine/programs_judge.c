@@ -224,11 +224,49 @@ static void judge_all(struct trial *t)
 
 /* --- mandates ------------------------------------------------------------------------------- */
 
+/* The act as a text: each word between quotes in which nothing means anything. */
+static bool write_as_text(const struct act *act, struct buf *ret)
+{
+    for (size_t i = 0; i < act->word_count; i++) {
+        buf_append(ret, " '", 2);
+        for (const char *c = act->words[i].text; *c; c++)
+            buf_append(ret, *c == '\'' ? "'\\''" : c, *c == '\'' ? 4 : 1);
+        buf_append(ret, "'", 1);
+    }
+    return !ret->failed;
+}
+
+static bool is_listed(const struct trial *t, const struct act *act)
+{
+    return judge_is_listed(t->programs->setting->decider.judge, act, true);
+}
+
+/* A shell that is given a text does what that says, which must be on the list, builtins too. */
+static bool is_mandated_text(struct trial *t, const struct act *shell)
+{
+    const unsigned others = ACT_TRANSPARENT | ACT_ASSUMED; /* acts of their own say what they do */
+    const struct shell_tree *tree;
+    struct verdict verdict = {0};
+    struct err ignored;
+    struct buf text;
+    buf_init(&text, t->arena->allocator, NACRE_TEXT_MAX);
+    bool listed = write_as_text(shell, &text) &&
+                  engine_decide(&t->programs->setting->decider, t->arena, text.data, text.len, NULL,
+                                &verdict, &tree, &ignored) == 0 &&
+                  verdict.facts;
+    for (const struct act *act = listed ? verdict.facts->acts : NULL; act; act = act->next)
+        listed = listed && act->name && (act->flags & others || is_listed(t, act));
+    buf_release(&text);
+    return listed;
+}
+
 static bool is_mandated_as(struct trial *t, const char *word, size_t from)
 {
     const struct act *act = act_as(t, word, from);
-    return act && ((act->flags & ACT_TRANSPARENT) ||
-                   judge_is_listed(t->programs->setting->decider.judge, act, true));
+    if (!act || is_listed(t, act))
+        return act;
+    return act->flags & ACT_TRANSPARENT &&
+           (act->known->kind != KIND_SHELL || is_mandated_text(t, act));
 }
 
 /* By a name by which PATH finds it, or by where it is. */
