@@ -203,19 +203,28 @@ static void judge_all(struct trial *t)
         judge_as(t, program->argv[0], 0);
     if (program->script[0]) {
         judge_as(t, program->script, script);
-        for (size_t i = 1; i <= script; i++) /* what is between, too: #! that leads to #! */
-            judge_as(t, program->argv[i], i);
         int fd = file_of_word(program, WIRE_PROGRAM_SCRIPT);
         if (fd >= 0)
             judge_file(t, fd, called, script, &none, &none);
+        for (size_t i = 1; i <= script; i++) { /* what is between, too: #! that leads to #! */
+            judge_as(t, program->argv[i], i);
+            fd = file_of_word(program, (int)i);
+            if (fd >= 0)
+                judge_file(t, fd, base_name(program->argv[i]), i, &none, &none);
+        }
+        t->failed |= program->file_count == WIRE_PROGRAM_FILES;
         called = base_name(program->argv[0]);
     } else if (strcmp(called, base_name(path)) != 0) {
         judge_as(t, program->name, 0);
     }
     judge_file(t, program->files[0], called, 0, &argument, &loader);
+    int named = file_of_word(program, WIRE_PROGRAM_LOADER);
+    if (named >= 0)
+        judge_file(t, named, "", 0, &none, &none);
     files_is_several(base_name(path), &argument);
     for (size_t i = 1; argument && i < program->argc; i++) {
-        judge_as(t, program->argv[i], i);
+        const char *value = strchr(program->argv[i], '='); /* --coreutils-prog=touch */
+        judge_as(t, value && program->argv[i][0] == '-' ? value + 1 : program->argv[i], i);
         argument = files_is_several(base_name(program->argv[i]), &(bool){0});
     }
     if (loader && program->argc > 1)

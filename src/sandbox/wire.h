@@ -111,8 +111,9 @@ enum {
     WIRE_PROGRAM_BYTES_MAX = 3 * WIRE_PROGRAM_NAME_MAX + WIRE_PROGRAM_WORDS_BYTES,
 };
 
-/* `word` of the program's file, and of its script's: which argument a file is, else. */
-enum { WIRE_PROGRAM_ITSELF = -1, WIRE_PROGRAM_SCRIPT = -2 };
+/* `word` of the program's file, its script's, and a loader's of its own: which argument a file is,
+ * else. */
+enum { WIRE_PROGRAM_ITSELF = -1, WIRE_PROGRAM_SCRIPT = -2, WIRE_PROGRAM_LOADER = -3 };
 
 /*
  * Behind it come the name by which it was started, the path of its file, the path of its script and
