@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "engine/files.h"
@@ -328,12 +329,49 @@ static bool goes_on_granted(const struct trial *t)
     return true;
 }
 
+/* How many words the first line of a script puts in front of it, if they are those behind `at`. */
+static size_t words_before(int fd, const char *const *argv, size_t at)
+{
+    static const char blank[] = " \t";
+    char line[256]; /* as much as the kernel reads */
+    ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+    if (n < 2 || memcmp(line, "#!", 2) != 0)
+        return 0;
+    line[n] = '\0';
+    char *name = line + 2 + strspn(line + 2, blank), *end = name + strcspn(name, "\n");
+    while (end > name && strchr(blank, end[-1]))
+        end--;
+    *end = '\0';
+    char *option = name + strcspn(name, blank);
+    if (*option)
+        *option++ = '\0';
+    option += strspn(option, blank);
+    const size_t count = *option ? 2 : 1;
+    bool same = count <= at && strcmp(argv[at - count], name) == 0 &&
+                (count == 1 || strcmp(argv[at - 1], option) == 0);
+    return same ? count : 0;
+}
+
+/* Whether what runs is what the scripts name that are there now, not those that a link led to when
+ * the kernel looked. */
+static bool is_read_by_it(const struct sandbox_program *program, int fd, size_t at)
+{
+    for (size_t count; at > 0; at -= count) {
+        count = fd < 0 ? 0 : words_before(fd, program->argv, at);
+        if (!count)
+            return false;
+        fd = file_of_word(program, (int)(at - count));
+    }
+    return true;
+}
+
 static bool is_mandated(struct trial *t, bool *ret_granted)
 {
     const struct sandbox_program *program = t->program;
     size_t script = find_script(program);
     int fd = script ? file_of_word(program, WIRE_PROGRAM_SCRIPT) : -1;
-    if (fd >= 0 && is_mandated_file(t, fd, base_name(program->name), program->script, script)) {
+    if (fd >= 0 && is_read_by_it(program, fd, script) &&
+        is_mandated_file(t, fd, base_name(program->name), program->script, script)) {
         *ret_granted = true;
         return true;
     }
