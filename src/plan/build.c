@@ -618,7 +618,7 @@ static void plan_waiting_program(struct builder *b)
     add_text(b, PLAN_ARG, "-c");
     add_text(b, PLAN_ARG, "--");
     add_text(b, PLAN_ARG,
-             "read -r -N 1 -u 9; exec 9<&-; IFS= read -r -d '' < " PLAN_TEXT_PATH
+             "read -r -N 1 -u 9 || exit; exec 9<&-; IFS= read -r -d '' < " PLAN_TEXT_PATH
              "; SECONDS=0; eval -- \"$REPLY\"");
     add_text(b, PLAN_WAIT, b->request->workspace_held ? "text" : "workspace");
 }
