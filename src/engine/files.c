@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 /* In the state directory. */
@@ -168,7 +169,6 @@ static int64_t ns_of(struct timespec t)
 static bool key_of(const struct policy *policy, const struct stat *dirs, size_t count,
                    unsigned char ret[SHA256_BYTES])
 {
-    enum { SETTLED_NS = 100 * 1000 * 1000 };
     struct sha256 hash;
     struct timespec now;
     bool settled = true;
@@ -181,8 +181,7 @@ static bool key_of(const struct policy *policy, const struct stat *dirs, size_t 
         const int64_t facts[] = {(int64_t)dirs[i].st_dev, (int64_t)dirs[i].st_ino,
                                  ns_of(dirs[i].st_mtim), ns_of(dirs[i].st_ctim)};
         sha256_add(&hash, facts, sizeof(facts));
-        settled =
-            settled && facts[2] < ns_of(now) - SETTLED_NS && facts[3] < ns_of(now) - SETTLED_NS;
+        settled = settled && clock_is_settled(&dirs[i], ns_of(now));
     }
     sha256_end(&hash, ret);
     return settled;
