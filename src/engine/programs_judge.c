@@ -193,6 +193,20 @@ static const char *name_of_file(struct trial *t)
     return path;
 }
 
+/* What a shell or another interpreter is told to run is judged by its name, as if it were started.
+ */
+static void judge_run(struct trial *t, const char *word)
+{
+    const struct sandbox_program *program = t->program;
+    const struct act *act = act_as(t, word, 0);
+    for (const struct fact_path *p = act ? act->paths : NULL; p; p = p->next) {
+        for (size_t i = 1; p->text && p->mode & PATH_RUN && i < program->argc; i++) {
+            if (strcmp(base_name(program->argv[i]), base_name(p->text)) == 0)
+                judge_as(t, p->text, i);
+        }
+    }
+}
+
 static void judge_all(struct trial *t)
 {
     const struct sandbox_program *program = t->program;
@@ -218,6 +232,8 @@ static void judge_all(struct trial *t)
     } else if (strcmp(called, base_name(path)) != 0) {
         judge_as(t, program->name, 0);
     }
+    judge_run(t, called);
+    judge_run(t, base_name(path));
     judge_file(t, program->files[0], called, 0, &argument, &loader);
     int named = file_of_word(program, WIRE_PROGRAM_LOADER);
     if (named >= 0)

@@ -35,6 +35,17 @@ chmod +x reader
 judged_later './two a b'
 is 'other scripts read scripts' "$(jq -r .stdout <<< "$result")" "read by $PWD/one"
 
+# What a shell or another interpreter is told to run, by its name; what it is told besides is no program.
+printf 'extends: full-auto\nshell:\n  deny: [wanted, static, ./tool]\n' > "$scratch/policy.yaml"
+mkdir -p sub
+printf ': > mark\n' > tool
+printf 'open("mark", "w")\n' > sub/wanted
+for text in "bash $bin/wanted" "sh -e $bin/wanted" "exec -a ls bash $bin/wanted" 'sh ./tool' 'bash tool' 'python3 -u sub/wanted'; do
+    stopped_now "$text" "$text"
+done
+judged_later 'bash -c "echo one" wanted; cat sub/wanted > /dev/null; sh -c "echo two" tool'
+is 'arguments are no programs' "$(jq -r .stdout <<< "$result")" $'one\ntwo'
+
 # A denied program as the loader of another one.
 cat > static.c << 'END'
 #include <fcntl.h>
