@@ -1,7 +1,6 @@
 /* Time; see clock.h. */
 #include "base/clock.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -20,6 +19,18 @@ uint64_t clock_monotonic_ms(void)
 int64_t clock_utc_ms(void)
 {
     return read_ms(CLOCK_REALTIME);
+}
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool clock_is_settled(const struct stat *st, int64_t now_ns)
+{
+    const int64_t fine_ns = 100000000, coarse_ns = 3000000000;
+    const int64_t since_ns = now_ns - (st->st_ctim.tv_nsec ? fine_ns : coarse_ns);
+    return ns_of(st->st_mtim) < since_ns && ns_of(st->st_ctim) < since_ns;
 }
 
 struct date {

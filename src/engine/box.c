@@ -345,6 +345,27 @@ static int check_links(const struct maker *m, const char *key, const struct poli
                    key, text->text, path_is_below(real, root) ? real + strlen(root) + 1 : real);
 }
 
+/* Whether one of the directories above a path of the workspace is a link. */
+static bool is_behind_link(const struct maker *m, const char *path)
+{
+    char above[PATH_MAX];
+    struct stat st;
+    size_t at = strlen(m->workspace->root) + 1;
+    if (!path_is_below(path, m->workspace->root) || strlen(path) >= sizeof(above))
+        return false;
+    for (; at < strlen(path); at++) {
+        if (path[at] != '/')
+            continue;
+        memcpy(above, path, at);
+        above[at] = '\0';
+        if (lstat(above, &st) < 0)
+            return false;
+        if (S_ISLNK(st.st_mode))
+            return true;
+    }
+    return false;
+}
+
 /* Resolves a path that is to be covered; a link leads to what it covers. 0: there is nothing. */
 static int add_covered(const struct maker *m, const char *key, const struct policy_texts *texts,
                        const struct policy_text *text, const char *const *roots, const char **list,
@@ -356,9 +377,11 @@ static int add_covered(const struct maker *m, const char *key, const struct poli
         return m->arena->failed ? err_set(m->e, -ENOMEM, "out of memory") : 0;
     bool hide = strcmp(key, "hide") == 0;
     /* Most are not there: one look tells, where following every link takes many. One that is to be
-     * hidden may yet come, before the walls stand. */
+     * hidden may yet come, before the walls stand; not by a link, which no cover could be put on.
+     */
     if (looks_missing(m->box->looks, path)) {
-        if (hide && surroundings_is_below(path, roots) && !strstr(path, "/../"))
+        if (hide && surroundings_is_below(path, roots) && !strstr(path, "/../") &&
+            !is_behind_link(m, path))
             list[(*count)++] = path;
         return 0;
     }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 /* In the state directory. */
@@ -168,12 +169,13 @@ static int64_t ns_of(struct timespec t)
 static bool key_of(const struct policy *policy, const struct stat *dirs, size_t count,
                    unsigned char ret[SHA256_BYTES])
 {
-    enum { SETTLED_NS = 100 * 1000 * 1000 };
+    static const char form[] = "2"; /* another version may look for other names */
     struct sha256 hash;
     struct timespec now;
     bool settled = true;
     clock_gettime(CLOCK_REALTIME, &now);
     sha256_start(&hash);
+    sha256_add(&hash, form, sizeof(form));
     sha256_add(&hash, policy->hash, sizeof(policy->hash));
     for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++)
         sha256_add(&hash, several[i].name, strlen(several[i].name) + 1); /* another version's */
@@ -181,8 +183,7 @@ static bool key_of(const struct policy *policy, const struct stat *dirs, size_t 
         const int64_t facts[] = {(int64_t)dirs[i].st_dev, (int64_t)dirs[i].st_ino,
                                  ns_of(dirs[i].st_mtim), ns_of(dirs[i].st_ctim)};
         sha256_add(&hash, facts, sizeof(facts));
-        settled =
-            settled && facts[2] < ns_of(now) - SETTLED_NS && facts[3] < ns_of(now) - SETTLED_NS;
+        settled = settled && clock_is_settled(&dirs[i], ns_of(now));
     }
     sha256_end(&hash, ret);
     return settled;

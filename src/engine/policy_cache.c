@@ -8,10 +8,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 enum {
     POLICY_BYTES_MAX = 256 << 20,
     FILES_MAX = 256,
-    SETTLED_NS = 100 * 1000 * 1000, /* a later write shows in a file's times */
 };
 
 /* --- what a request stands for ---------------------------------------------------------------- */
@@ -55,8 +56,7 @@ static bool add_file(struct fingerprint *f, const char *path)
             ns_of(st.st_mtim),  ns_of(st.st_ctim),
         };
         memcpy(facts, found, sizeof(facts));
-        f->settled =
-            f->settled && facts[7] < f->now_ns - SETTLED_NS && facts[8] < f->now_ns - SETTLED_NS;
+        f->settled = f->settled && clock_is_settled(&st, f->now_ns);
     } else {
         facts[6] = errno;
     }

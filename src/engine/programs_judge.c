@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "engine/files.h"
@@ -192,6 +193,20 @@ static const char *name_of_file(struct trial *t)
     return path;
 }
 
+/* What a shell or another interpreter is told to run is judged by its name, as if it were started.
+ */
+static void judge_run(struct trial *t, const char *word)
+{
+    const struct sandbox_program *program = t->program;
+    const struct act *act = act_as(t, word, 0);
+    for (const struct fact_path *p = act ? act->paths : NULL; p; p = p->next) {
+        for (size_t i = 1; p->text && p->mode & PATH_RUN && i < program->argc; i++) {
+            if (strcmp(base_name(program->argv[i]), base_name(p->text)) == 0)
+                judge_as(t, p->text, i);
+        }
+    }
+}
+
 static void judge_all(struct trial *t)
 {
     const struct sandbox_program *program = t->program;
@@ -203,19 +218,30 @@ static void judge_all(struct trial *t)
         judge_as(t, program->argv[0], 0);
     if (program->script[0]) {
         judge_as(t, program->script, script);
-        for (size_t i = 1; i <= script; i++) /* what is between, too: #! that leads to #! */
-            judge_as(t, program->argv[i], i);
         int fd = file_of_word(program, WIRE_PROGRAM_SCRIPT);
         if (fd >= 0)
             judge_file(t, fd, called, script, &none, &none);
+        for (size_t i = 1; i <= script; i++) { /* what is between, too: #! that leads to #! */
+            judge_as(t, program->argv[i], i);
+            fd = file_of_word(program, (int)i);
+            if (fd >= 0)
+                judge_file(t, fd, base_name(program->argv[i]), i, &none, &none);
+        }
+        t->failed |= program->file_count == WIRE_PROGRAM_FILES;
         called = base_name(program->argv[0]);
     } else if (strcmp(called, base_name(path)) != 0) {
         judge_as(t, program->name, 0);
     }
+    judge_run(t, called);
+    judge_run(t, base_name(path));
     judge_file(t, program->files[0], called, 0, &argument, &loader);
+    int named = file_of_word(program, WIRE_PROGRAM_LOADER);
+    if (named >= 0)
+        judge_file(t, named, "", 0, &none, &none);
     files_is_several(base_name(path), &argument);
     for (size_t i = 1; argument && i < program->argc; i++) {
-        judge_as(t, program->argv[i], i);
+        const char *value = strchr(program->argv[i], '='); /* --coreutils-prog=touch */
+        judge_as(t, value && program->argv[i][0] == '-' ? value + 1 : program->argv[i], i);
         argument = files_is_several(base_name(program->argv[i]), &(bool){0});
     }
     if (loader && program->argc > 1)
@@ -224,11 +250,49 @@ static void judge_all(struct trial *t)
 
 /* --- mandates ------------------------------------------------------------------------------- */
 
+/* The act as a text: each word between quotes in which nothing means anything. */
+static bool write_as_text(const struct act *act, struct buf *ret)
+{
+    for (size_t i = 0; i < act->word_count; i++) {
+        buf_append(ret, " '", 2);
+        for (const char *c = act->words[i].text; *c; c++)
+            buf_append(ret, *c == '\'' ? "'\\''" : c, *c == '\'' ? 4 : 1);
+        buf_append(ret, "'", 1);
+    }
+    return !ret->failed;
+}
+
+static bool is_listed(const struct trial *t, const struct act *act)
+{
+    return judge_is_listed(t->programs->setting->decider.judge, act, true);
+}
+
+/* A shell that is given a text does what that says, which must be on the list, builtins too. */
+static bool is_mandated_text(struct trial *t, const struct act *shell)
+{
+    const unsigned others = ACT_TRANSPARENT | ACT_ASSUMED; /* acts of their own say what they do */
+    const struct shell_tree *tree;
+    struct verdict verdict = {0};
+    struct err ignored;
+    struct buf text;
+    buf_init(&text, t->arena->allocator, NACRE_TEXT_MAX);
+    bool listed = write_as_text(shell, &text) &&
+                  engine_decide(&t->programs->setting->decider, t->arena, text.data, text.len, NULL,
+                                &verdict, &tree, &ignored) == 0 &&
+                  verdict.facts;
+    for (const struct act *act = listed ? verdict.facts->acts : NULL; act; act = act->next)
+        listed = listed && act->name && (act->flags & others || is_listed(t, act));
+    buf_release(&text);
+    return listed;
+}
+
 static bool is_mandated_as(struct trial *t, const char *word, size_t from)
 {
     const struct act *act = act_as(t, word, from);
-    return act && ((act->flags & ACT_TRANSPARENT) ||
-                   judge_is_listed(t->programs->setting->decider.judge, act, true));
+    if (!act || is_listed(t, act))
+        return act;
+    return act->flags & ACT_TRANSPARENT &&
+           (act->known->kind != KIND_SHELL || is_mandated_text(t, act));
 }
 
 /* By a name by which PATH finds it, or by where it is. */
@@ -281,12 +345,49 @@ static bool goes_on_granted(const struct trial *t)
     return true;
 }
 
+/* How many words the first line of a script puts in front of it, if they are those behind `at`. */
+static size_t words_before(int fd, const char *const *argv, size_t at)
+{
+    static const char blank[] = " \t";
+    char line[256]; /* as much as the kernel reads */
+    ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+    if (n < 2 || memcmp(line, "#!", 2) != 0)
+        return 0;
+    line[n] = '\0';
+    char *name = line + 2 + strspn(line + 2, blank), *end = name + strcspn(name, "\n");
+    while (end > name && strchr(blank, end[-1]))
+        end--;
+    *end = '\0';
+    char *option = name + strcspn(name, blank);
+    if (*option)
+        *option++ = '\0';
+    option += strspn(option, blank);
+    const size_t count = *option ? 2 : 1;
+    bool same = count <= at && strcmp(argv[at - count], name) == 0 &&
+                (count == 1 || strcmp(argv[at - 1], option) == 0);
+    return same ? count : 0;
+}
+
+/* Whether what runs is what the scripts name that are there now, not those that a link led to when
+ * the kernel looked. */
+static bool is_read_by_it(const struct sandbox_program *program, int fd, size_t at)
+{
+    for (size_t count; at > 0; at -= count) {
+        count = fd < 0 ? 0 : words_before(fd, program->argv, at);
+        if (!count)
+            return false;
+        fd = file_of_word(program, (int)(at - count));
+    }
+    return true;
+}
+
 static bool is_mandated(struct trial *t, bool *ret_granted)
 {
     const struct sandbox_program *program = t->program;
     size_t script = find_script(program);
     int fd = script ? file_of_word(program, WIRE_PROGRAM_SCRIPT) : -1;
-    if (fd >= 0 && is_mandated_file(t, fd, base_name(program->name), program->script, script)) {
+    if (fd >= 0 && is_read_by_it(program, fd, script) &&
+        is_mandated_file(t, fd, base_name(program->name), program->script, script)) {
         *ret_granted = true;
         return true;
     }

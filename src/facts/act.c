@@ -101,20 +101,25 @@ static const char *const system_directories[] = {
     "/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/",
 };
 
+bool facts_is_system_command(const char *path)
+{
+    for (size_t i = 0; i < sizeof(system_directories) / sizeof(*system_directories); i++) {
+        size_t len = strlen(system_directories[i]);
+        if (strncmp(path, system_directories[i], len) == 0 && !strchr(path + len, '/'))
+            return path[len] != '\0';
+    }
+    return false;
+}
+
 /* /usr/bin/ls is ls; ./ls and /tmp/ls are not. */
 static void name_by_path(struct walk *w, struct act *act, const struct fact_word *name)
 {
     struct fact_path *path = path_make(w, w->cwd, name, PATH_RUN | PATH_READ);
-    act->flags |= ACT_OTHER_PATH;
-    for (struct fact_path *p = path; p && p->text && !p->next; p = NULL) {
-        for (size_t i = 0; i < sizeof(system_directories) / sizeof(*system_directories); i++) {
-            size_t len = strlen(system_directories[i]);
-            if (strncmp(p->text, system_directories[i], len) == 0 && !strchr(p->text + len, '/')) {
-                act->flags = (act->flags & ~(unsigned)ACT_OTHER_PATH) | ACT_SYSTEM_PATH;
-                return; /* the box shows these anyway */
-            }
-        }
+    if (path && path->text && !path->next && facts_is_system_command(path->text)) {
+        act->flags |= ACT_SYSTEM_PATH;
+        return; /* the box shows these anyway */
     }
+    act->flags |= ACT_OTHER_PATH;
     bool inside = path != NULL;
     for (const struct fact_path *p = path; p; p = p->next)
         inside &= p->text && path_is_below(p->text, w->host->workspace) &&
@@ -152,6 +157,8 @@ static struct stream run_known(struct walk *w, struct act *act, struct stream in
     }
     if (!done)
         in = apply_knowledge(w, act, in);
+    if (act->flags & ACT_OTHER_PATH) /* ./env is called like a wrapper, and may be anything */
+        act->flags &= ~(unsigned)ACT_TRANSPARENT;
     w->nesting--;
     w->via = via;
     note_directories(w, act);

@@ -183,6 +183,9 @@ struct facts_host {
 int facts_gather(struct arena *arena, const struct facts_host *host, const struct shell_tree *tree,
                  const struct facts **ret, struct err *e);
 
+/* Whether an absolute path names a command as its name alone does: /usr/bin/ls. */
+bool facts_is_system_command(const char *path);
+
 /*
  * The act that a program is which was really started with these words: no builtin, and nothing of
  * what it will run in turn. No file is asked for.

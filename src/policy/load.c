@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts/facts.h"
 #include "policy/load.h"
 
 enum { CHAIN_MAX = 16, NAMES_MAX = 250 };
@@ -651,6 +652,23 @@ static int check_exit_code(const struct loader *loader, const struct policy *pol
                       "messages.denied_exit_code: must be from 1 to 255");
 }
 
+/* A rule on a command of the system by its path is one on its name, under any path. */
+static int name_commands(const struct loader *loader, const struct policy_patterns *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct policy_pattern *pattern = &list->items[i];
+        if (!facts_is_system_command(pattern->words[0]))
+            continue;
+        const char **words = arena_alloc_array(loader->arena, pattern->count, sizeof(*words));
+        if (!words)
+            return no_memory(loader);
+        memcpy(words, pattern->words, pattern->count * sizeof(*words));
+        words[0] = strrchr(words[0], '/') + 1;
+        pattern->words = words;
+    }
+    return 0;
+}
+
 static int load(struct loader *loader, const struct policy **ret)
 {
     struct chain *base = arena_alloc(loader->arena, sizeof(*base));
@@ -684,7 +702,9 @@ static int load(struct loader *loader, const struct policy **ret)
     if (policy->default_timeout_ms > policy->limits.timeout_max_ms)
         policy->default_timeout_ms = policy->limits.timeout_max_ms;
     if ((r = load_knowledge(loader, policy)) < 0 || (r = warn_network(loader, policy)) < 0 ||
-        (r = policy_hash(policy, loader->e)) < 0)
+        (r = policy_hash(policy, loader->e)) < 0 ||
+        (r = name_commands(loader, &policy->deny)) < 0 ||
+        (r = name_commands(loader, &policy->confirm)) < 0)
         return r;
     *ret = policy;
     return 0;

@@ -107,12 +107,14 @@ enum {
     WIRE_PROGRAM_NAME_MAX = 4096,
     WIRE_PROGRAM_WORDS_BYTES = 32 << 10, /* of the arguments, in a message */
     WIRE_PROGRAM_WORDS_LOOKED_AT = 32,   /* of a loader's words, for the program it loads */
+    WIRE_PROGRAM_WORDS_NAMED = 6,        /* of any program's, that may name what it runs */
     WIRE_PROGRAM_FILES = 8,              /* the program itself, its script, what a loader loads */
     WIRE_PROGRAM_BYTES_MAX = 3 * WIRE_PROGRAM_NAME_MAX + WIRE_PROGRAM_WORDS_BYTES,
 };
 
-/* `word` of the program's file, and of its script's: which argument a file is, else. */
-enum { WIRE_PROGRAM_ITSELF = -1, WIRE_PROGRAM_SCRIPT = -2 };
+/* `word` of the program's file, its script's, and a loader's of its own: which argument a file is,
+ * else. */
+enum { WIRE_PROGRAM_ITSELF = -1, WIRE_PROGRAM_SCRIPT = -2, WIRE_PROGRAM_LOADER = -3 };
 
 /*
  * Behind it come the name by which it was started, the path of its file, the path of its script and

@@ -227,6 +227,75 @@ static void add_loaded(const struct programs *p, struct picture *picture, pid_t 
     }
 }
 
+/* What #! has put between the program and its script: scripts, too, where #! leads to #!. */
+static void add_between(const struct programs *p, struct picture *picture, pid_t pid)
+{
+    const char *word = picture->words, *end = word + picture->message.words_len;
+    for (int i = 0; word < end && i < WIRE_PROGRAM_WORDS_LOOKED_AT; i++) {
+        size_t len = strnlen(word, (size_t)(end - word));
+        if (len == picture->message.name_len && memcmp(word, picture->name, len) == 0)
+            break;
+        if (i > 0)
+            add_file(p, picture, pid, word, i, picture->script, NULL);
+        word += len + 1;
+    }
+}
+
+/* The loader that a program names, or nothing. One of 32 bits gets no call past the filter. */
+static bool read_loader(int file, char ret[static PATH_MAX])
+{
+    Elf64_Ehdr header = {0};
+    Elf64_Phdr part = {0};
+    ret[0] = '\0';
+    ssize_t n = pread(file, &header, sizeof(header), 0);
+    if (n < 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+        return n >= 0;
+    for (unsigned i = 0; i < header.e_phnum; i++) {
+        const off_t at = (off_t)(header.e_phoff + i * sizeof(part));
+        if (pread(file, &part, sizeof(part), at) != sizeof(part))
+            return false;
+        if (part.p_type == PT_INTERP)
+            return part.p_filesz < PATH_MAX &&
+                   pread(file, ret, part.p_filesz, (off_t)part.p_offset) > 0;
+    }
+    return true;
+}
+
+/* By its number: which mount it was opened on, not every kernel tells. */
+static bool is_mapped(const struct programs *p, pid_t pid, const struct stat *st)
+{
+    char maps[16384];
+    ssize_t len = read_of(p, pid, "maps", maps, sizeof(maps) - 1);
+    maps[len > 0 ? len : 0] = '\0';
+    for (const char *line = maps; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        unsigned long long number;
+        if (sscanf(line, "%*s %*s %*s %*s %llu", &number) == 1 && number == st->st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Any file can be named as a loader, and runs first then. The system's own do not, for a rule. */
+static bool add_loader(const struct programs *p, struct picture *picture, pid_t pid)
+{
+    static const char *const usual[] = {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1",
+                                        "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"};
+    char path[PATH_MAX] = "";
+    struct stat st;
+    const uint32_t at = picture->message.file_count;
+    if (!read_loader(picture->fds[0], path))
+        return false;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+        if (strcmp(path, usual[i]) == 0)
+            return true;
+    }
+    if (!path[0])
+        return true;
+    add_file(p, picture, pid, path, WIRE_PROGRAM_LOADER, picture->script, NULL);
+    return picture->message.file_count > at && fstat(picture->fds[at], &st) == 0 &&
+           is_mapped(p, pid, &st);
+}
+
 static bool take_picture(const struct programs *p, pid_t pid, struct picture *picture)
 {
     struct wire_program *m = &picture->message;
@@ -247,6 +316,10 @@ static bool take_picture(const struct programs *p, pid_t pid, struct picture *pi
         !is_same(&named, &picture->file))
         add_file(p, picture, pid, picture->name, WIRE_PROGRAM_SCRIPT, picture->script,
                  &m->script_len);
+    if (!add_loader(p, picture, pid))
+        return false;
+    if (m->script_len)
+        add_between(p, picture, pid);
     if (alone) {
         m->flags |= WIRE_PROGRAM_ALONE;
         add_loaded(p, picture, pid);
@@ -327,9 +400,11 @@ static bool has_known_name(const struct wire_interest *interest, const struct pi
         is_name_known(interest, picture->name, m->name_len) ||
         is_name_known(interest, picture->script, m->script_len))
         return true;
-    /* Its own name, and in front of a script whatever #! has put there. */
+    /* Its own name, in front of a script whatever #! has put there, and what it may be told to run.
+     */
     const char *word = picture->words, *end = word + m->words_len;
-    for (int i = 0; word < end && i < (m->script_len ? WIRE_PROGRAM_WORDS_LOOKED_AT : 1); i++) {
+    const int count = m->script_len ? WIRE_PROGRAM_WORDS_LOOKED_AT : WIRE_PROGRAM_WORDS_NAMED;
+    for (int i = 0; word < end && i < count; i++) {
         size_t len = strnlen(word, (size_t)(end - word));
         if (is_name_known(interest, word, len))
             return true;

@@ -29,6 +29,8 @@ ln -s busybox ls
 stopped 'by its name' './touch mark' '*"./touch","mark"*'
 stopped 'by its first argument' './busybox touch mark' '*"./busybox","touch","mark"*'
 stopped 'by argv alone' 'exec -a touch ./ls mark' '*"touch","mark"*'
+cp busybox coreutils
+stopped 'by the value of its first option' './coreutils --coreutils-prog=touch mark' '*"--coreutils-prog=touch","mark"*'
 judged './busybox ls; ./ls'
 is 'other commands of it run' "$(jq -r .stdout <<< "$result")" $'ls\nls'
 printf 'extends: full-auto\nshell:\n  deny: [busybox]\n' > "$scratch/policy.yaml"
