@@ -21,7 +21,7 @@ echo './copy mark' > later
 # A directory that was changed just now is not remembered; after that it is.
 settle() {
     while [ "$(date +%s%N)" -lt "$(($(date -d "$(stat -c %z "$bin")" +%s%N) + 200000000))" ]; do sleep 0.05; done
-    judged true
+    judged /bin/true # a text of builtins alone looks for no files
 }
 stopped_now() {
     rm -f mark
