@@ -91,6 +91,7 @@ struct mcp_call {
     bool detached; /* answered, and not counted among those that are worked on */
     enum mcp_era era;
     bool elicits; /* the client can be asked */
+    bool alone;   /* called by a tool with one argument, and without those that go on from it */
     char id[JSONRPC_ID_MAX];
     char token[MCP_TOKEN_MAX]; /* of progress, as JSON; empty: none */
     const struct mcp_method *method;

@@ -39,6 +39,10 @@ for character in ';' '&' '|' '>' '<' '$' '`' '\' '!'; do
     nacre run --json "uptime $character"
     is "metacharacter $character" "$(value '[.exit_code, .stdout, .stderr] | @json')" "$(jq -cn --arg s "$plain" '[1, "", $s]')"
 done
+for text in 'echo "a;b"' "echo 'a|b'" 'git log --format=%h>x' 'ls $HOME'; do
+    nacre run --json "$text"
+    is "quoted or not: $text" "$(value .stderr)" "$plain"
+done
 nacre run --json 'echo a; touch made'
 is 'an injection' "$(value .stderr)" "$plain"
 refute 'that did nothing' [ -e made ]
@@ -79,6 +83,7 @@ said=$(cat "$scratch/said")
 like 'an event' "$said" '*(:type :EVENT :payload (:sensor :shell-response :cmd "echo hello" :stdout "hello*" :stderr "" :exit-code 0*'
 like 'of metacharacters' "$said" "*:cmd \"ls; id\" :stdout \"\" :stderr \"$plain\" :exit-code 1*"
 like 'of the list' "$said" "*:cmd \"id\" :stdout \"\" :stderr \"$unlisted\" :exit-code 1*"
+is 'each with its request' "$(grep -c '^(:type :request :target :emacs :payload (:action :insert-at-end :buffer "\*opencortex-chat\*" :text "' "$scratch/said")" 3
 like 'the chat request' "$said" '*(:type :request :target :emacs :payload (:action :insert-at-end :buffer "\*opencortex-chat\*" :text "\* Shell Command Result*'
 
 # Scripts: Python, Lisp and JavaScript, marked, with the text that asks for a fix.
@@ -96,4 +101,14 @@ done
 nacre script --json --lang python broken.py
 is 'one that fails' "$(value '[.exit_code, .synthesis] | @json')" '[1,true]'
 like 'what a model is asked then' "$(value .analysis)" '*TOOL SYNTHESIS RESULT:*(Exit: 1)*STDOUT: *STDERR: broken*TASK: If the command failed (Exit != 0), analyze the STDERR and propose a FIX for the script.*'
+{
+    printf '(:type :REQUEST :target :shell :payload (:language :python :content "import sys; sys.exit(\\"broken\\")"))\n'
+    printf '(:type :REQUEST :target :shell :payload (:cmd "echo plain"))\n'
+} | "$JUDGE" serve --sexp > "$scratch/said" 2> "$scratch/err"
+like 'as an event' "$(cat "$scratch/said")" '(:type :EVENT :payload (:sensor :shell-response :cmd "python3 *:stdout "" :stderr "broken*:exit-code 1 :synthesis-p t *'
+like 'whose request has that text' "$(cat "$scratch/said")" '*(:type :request :target :emacs *:text "
+TOOL SYNTHESIS RESULT:
+Command: python3 * (Exit: 1)*propose a FIX for the script.
+If it succeeded, use the STDOUT to complete the original goal.*'
+like 'a command is no synthesis' "$(cat "$scratch/said")" '*:cmd "echo plain" *:synthesis-p nil*'
 done_testing
