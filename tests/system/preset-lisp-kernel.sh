@@ -26,6 +26,10 @@ for command in id 'rm x' 'sudo ls' '/bin/sh x' './ls' 'bash -c id'; do
     nacre run --json "$command"
     is "not on the list: $command" "$(value '[.status, .exit_code, .stdout] | @json')" '["denied",1,""]'
 done
+for command in 'PATH=. ls' 'env PATH=. ls' 'LD_PRELOAD=./x.so ls' 'PYTHONPATH=. python3 x.py' 'NODE_OPTIONS=-r./x node y.js'; do
+    nacre run --json "$command"
+    is "nor is one that a variable makes another: $command" "$(value '[.status, .exit_code, .stdout] | @json')" '["denied",1,""]'
+done
 nacre run --json 'uptime'
 is 'its text' "$(value .stderr)" "$unlisted"
 is 'and nothing else is said of it in the result' "$(value '.executed // [] | length')" 0
