@@ -196,6 +196,8 @@ extern const struct mcp_tool mcp_tools[]; /* ends with a null name */
 
 void mcp_tools_list(struct mcp_call *call, struct jsonrpc_reply *reply);
 void mcp_tools_call(struct mcp_call *call, struct jsonrpc_reply *reply);
+/* What the policy calls one of our tools; NULL: it does not give it. */
+const char *mcp_tool_name(const struct policy *policy, const char *name);
 /* Finds the tool of the call before it is worked on; false: `reply` says why not. */
 bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply);
 

@@ -155,6 +155,17 @@ static bool is_given(const struct policy *policy, const struct mcp_tool *tool)
     return false;
 }
 
+const char *mcp_tool_name(const struct policy *policy, const char *name)
+{
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
+        if (strcmp(tool->name, name) != 0 || !is_given(policy, tool))
+            continue;
+        const char *const *fixed = other_name(policy, tool);
+        return fixed ? fixed[TOOL_NAME] : tool->name;
+    }
+    return NULL;
+}
+
 void prompt_write_tools(const struct policy *policy, enum prompt_form form, struct json *out)
 {
     json_array_begin(out);

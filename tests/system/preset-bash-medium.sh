@@ -119,6 +119,10 @@ done
     printf '{"jsonrpc":"2.0","id":5,"method":"tools/list"}\n'
     for id in 2 4; do wait_until 30 grep -q "\"id\":$id," "$scratch/said"; done # it ends with its input
 } | "$JUDGE" serve --mcp --patience 1s 2> "$scratch/err" > "$scratch/said"
+said=$(jq -r 'select(.id == 1) | .result.instructions' "$scratch/said")
+like 'a client is told the same' "$said" '*bash takes a text of bash*SHELL PHYSICS (bash)*truncated at 8000 chars*'
+unlike 'and of no tool that there is not' "$said" '*run_command*'
+unlike 'none at all' "$said" '*undo*'
 is 'called by its name, cut once' "$(jq -r 'select(.id == 2) | .result.structuredContent.stdout' "$scratch/said" | tail -n 2)" $'1821\n... (truncated)'
 is 'with one argument and no other' "$(jq -c 'select(.id == 3) | .result | [.isError, .structuredContent.argument]' "$scratch/said")" '[true,"background"]'
 is 'waited for, since no tool could go on from it' "$(jq -c 'select(.id == 4) | .result.structuredContent | [.status, .stdout]' "$scratch/said")" '["ok","slow"]'
