@@ -110,6 +110,7 @@ for form in mcp anthropic; do
     nacre tools --for $form
     is "for $form" "$(value 'map(.name) | @json')" '["bash"]'
 done
+# shellcheck disable=SC2094 # that it is written to is what is waited for
 {
     printf '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
     printf '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'

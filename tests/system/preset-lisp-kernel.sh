@@ -39,6 +39,7 @@ is 'its standard error' "$err" "$unlisted"
 is 'its standard output' "$out" ''
 
 # Metacharacters: each of the nine, in any command, before the list is looked at.
+# shellcheck disable=SC1003 # a backslash
 for character in ';' '&' '|' '>' '<' '$' '`' '\' '!'; do
     nacre run --json "uptime $character"
     is "metacharacter $character" "$(value '[.exit_code, .stdout, .stderr] | @json')" "$(jq -cn --arg s "$plain" '[1, "", $s]')"
@@ -94,7 +95,7 @@ like 'the chat request' "$said" '*(:type :request :target :emacs :payload (:acti
 echo 'import sys; sys.exit("broken")' > broken.py
 for language in python lisp js; do
     case $language in python) program=python3 text='print(6*7)' ;; lisp) program=sbcl text='(print (* 6 7))' ;; js) program=node text='console.log(6*7)' ;; esac
-    if ! command -v $program > /dev/null; then
+    if ! command -v "$program" > /dev/null; then
         skip "a script in $language" "$program is not installed"
         continue
     fi
