@@ -152,6 +152,9 @@ static struct stream run_known(struct walk *w, struct act *act, struct stream in
     }
     if (!done)
         in = apply_knowledge(w, act, in);
+    /* Another program may have that name, and do as it likes. */
+    if (act->flags & ACT_OTHER_PATH)
+        act->flags &= ~(unsigned)ACT_TRANSPARENT;
     w->nesting--;
     w->via = via;
     note_directories(w, act);
