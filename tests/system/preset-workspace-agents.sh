@@ -48,6 +48,15 @@ for command in pdflatex biber latexmk pandoc wc sort head tail grep find ls cat 
     nacre test --agent writer "$command"
     exits "what is on it: $command" 0
 done
+for command in 'pdflatex -interaction=nonstopmode main.tex' 'latexmk -pdf main.tex' 'latexmk -lualatex main' 'pandoc -o a.pdf a.md' 'biber main'; do
+    nacre test --agent writer "$command"
+    exits "a writer's: $command" 0
+done
+for command in 'pdflatex -shell-escape main' 'pdflatex -shell-esc main' 'pdflatex -cnf-line=shell_escape=t main' 'xelatex main' "latexmk -e 'system(1)' main" "latexmk -pdflatex='./x %O %S' main" 'pandoc -F ./x a.md' \
+    'find . -exec ./x {} +' './pdflatex main' './env ls'; do
+    nacre test --agent writer "$command"
+    exits "not a writer's: $command" 1
+done
 for command in 'python3 x.py' 'curl http://localhost' 'jq . x'; do
     nacre test --agent researcher "$command"
     exits "a researcher's: $command" 0
