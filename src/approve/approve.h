@@ -138,6 +138,9 @@ bool approver_exists(const char *state);
  * too many are open. */
 int approve_ask(const char *state, const struct question *q, int *ret_lock, struct err *e);
 
+/* Nobody else asks until it is closed; -1: it is not to be had, and whoever asks does without. */
+int approve_lock(const char *state);
+
 /* Its question is no more. */
 void approve_withdraw(const char *state, const char *id);
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,19 @@ int approve_ask(const char *state, const struct question *q, int *ret_lock, stru
     }
     buf_release(&bytes);
     return r;
+}
+
+int approve_lock(const char *state)
+{
+    enum { TRIES = 100, PAUSE_MS = 10 };
+    struct err ignored;
+    FD_CLEANUP int dir = open_folder(state, true, &ignored);
+    for (int i = 0; dir >= 0 && i < TRIES; i++) {
+        if (flock(dir, LOCK_EX | LOCK_NB) == 0)
+            return fd_steal(&dir);
+        poll(NULL, 0, PAUSE_MS);
+    }
+    return -1;
 }
 
 void approve_withdraw(const char *state, const char *id)

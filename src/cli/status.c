@@ -125,6 +125,17 @@ static const char *network_text(const struct policy *p)
     return p->network == NETWORK_ON ? "on (the host's)" : "off (loopback of its own)";
 }
 
+/* Which commands run, in a line. */
+static const char *shell_text(const struct policy *p)
+{
+    static const char *const texts[] = {
+        [DECISION_DENY] = "on (blocklist and allowlist; any other command is denied)",
+        [DECISION_CONFIRM] = "on (blocklist and allowlist; any other command is asked about)",
+        [DECISION_ALLOW] = "on (blocklist; any other command is allowed)",
+    };
+    return p->refused ? "off: no command runs" : texts[p->unknown];
+}
+
 static void print_text(const struct nacre *n, const struct setting *s, const struct plan *plan)
 {
     const struct policy *p = s->decider.policy;
@@ -133,8 +144,11 @@ static void print_text(const struct nacre *n, const struct setting *s, const str
     list_limits(p, rows);
     buf_init(&out, &allocator_libc, TEXT_MAX);
     buf_append_format(
-        &out, "nacre       %s\nprofile     %s\npreset      %s\nagent       %s\nworkspace   ",
-        nacre_version(), p->profile, p->preset ? p->preset : "-", p->agent ? p->agent : "-");
+        &out,
+        "nacre       %s\nprofile     %s\npreset      %s\nagent       %s\nshell       %s\n"
+        "workspace   ",
+        nacre_version(), p->profile, p->preset ? p->preset : "-", p->agent ? p->agent : "-",
+        shell_text(p));
     json_append_text(&out, s->workspace.root);
     buf_append_text(&out, p->workspace_read_only ? " (read-only)" : "");
     buf_append_text(&out, "\nlauncher    ");
@@ -186,6 +200,13 @@ static void print_json(const struct nacre *n, const struct setting *s, const str
         json_key(j, "agent");
         json_text(j, p->agent);
     }
+    json_key(j, "shell");
+    json_object_begin(j);
+    json_key(j, "enabled");
+    json_bool(j, !p->refused);
+    json_key(j, "unknown");
+    json_text(j, decision_names[p->refused ? DECISION_DENY : p->unknown]);
+    json_object_end(j);
     json_key(j, "workspace");
     json_text(j, s->workspace.root);
     json_key(j, "launcher");

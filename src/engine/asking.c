@@ -363,11 +363,30 @@ static bool tell_pending(struct asking *a, const char *id)
     return refuse(r, NACRE_STATUS_NEEDS_CONFIRMATION);
 }
 
+/* Another call has asked the same while we asked others. */
+static bool was_asked(struct asking *a, const char *id)
+{
+    const char *detail =
+        arena_format(&a->r->arena, "the same was asked at the same time, as %s", id);
+    if (record(a, ENTRY_EXPIRED, NULL, "withdrawn", NULL, detail) < 0)
+        return fail(a->r);
+    if (a->o->on_pending)
+        a->o->on_pending(a->o->user, id);
+    return tell_pending(a, id);
+}
+
 static bool be_pending(struct asking *a)
 {
     nacre_result *r = a->r;
     const char *state = a->setting->state_dir;
+    char id[UUID_TEXT + 1];
     FD_CLEANUP int lock = -1;
+    FD_CLEANUP int alone = a->q.waits ? -1 : approve_lock(state);
+    int same = a->q.waits ? 0
+                          : approve_find_same(&r->arena, state, a->q.binding, a->q.asked_ms, id,
+                                              &r->error);
+    if (same != 0)
+        return same < 0 ? fail(r) : was_asked(a, id);
     int failure = approve_ask(state, &a->q, &lock, &r->error);
     if (failure == -E2BIG || failure == -EMFILE) {
         struct err why = r->error;

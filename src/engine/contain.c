@@ -635,7 +635,10 @@ int contain_text(nacre_result *r, const nacre_run_options *o, const struct setti
     int collected = collect_output(r, limit);
     if (collected == 0 && r->ran && r->exit_code != 0)
         tell_denials(r, &plan, strcmp(policy->output.mode, "combined") == 0);
-    if (collected == 0 && r->ran && policy->output.submit)
+    /* What was ended by a limit, or by somebody, has not ended a task. */
+    bool cut_off = r->status == NACRE_STATUS_TIMEOUT || r->status == NACRE_STATUS_LIMIT ||
+                   r->status == NACRE_STATUS_KILLED;
+    if (collected == 0 && r->ran && !cut_off && policy->output.submit)
         r->answer =
             answer_find(&r->arena, r->captured[RUN_STDOUT].text, r->captured[RUN_STDOUT].len);
     if (collected == 0 && r->ran && r->script.language)

@@ -19,6 +19,7 @@ struct trial {
     const struct sandbox_program *program;
     struct program_verdict verdict; /* the strictest so far */
     bool failed;
+    bool inside; /* it runs another in its own process, and nobody sees that one start */
 };
 
 static const char *base_name(const char *path)
@@ -212,7 +213,8 @@ static void judge_all(struct trial *t)
     const struct sandbox_program *program = t->program;
     const char *path = name_of_file(t), *called = base_name(program->name);
     size_t script = find_script(program);
-    bool argument = false, loader = looks_like_loader(base_name(path)), none = false;
+    bool argument = false, loader = looks_like_loader(base_name(path)), none = false,
+         chosen = false;
     judge_as(t, path, 0);
     if (strcmp(program->argv[0], base_name(path)) != 0)
         judge_as(t, program->argv[0], 0);
@@ -239,6 +241,9 @@ static void judge_all(struct trial *t)
     if (named >= 0)
         judge_file(t, named, "", 0, &none, &none);
     files_is_several(base_name(path), &argument);
+    files_is_several(called, &chosen);
+    t->inside = loader || chosen || strncmp(called, "qemu-", 5) == 0 ||
+                (argument && strcmp(called, base_name(program->argv[0])) != 0);
     for (size_t i = 1; argument && i < program->argc; i++) {
         const char *value = strchr(program->argv[i], '='); /* --coreutils-prog=touch */
         judge_as(t, value && program->argv[i][0] == '-' ? value + 1 : program->argv[i], i);
@@ -291,7 +296,7 @@ static bool is_mandated_as(struct trial *t, const char *word, size_t from)
     const struct act *act = act_as(t, word, from);
     if (!act || is_listed(t, act))
         return act;
-    return act->flags & ACT_TRANSPARENT &&
+    return act->flags & ACT_TRANSPARENT && !t->inside &&
            (act->known->kind != KIND_SHELL || is_mandated_text(t, act));
 }
 

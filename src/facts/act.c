@@ -157,7 +157,8 @@ static struct stream run_known(struct walk *w, struct act *act, struct stream in
     }
     if (!done)
         in = apply_knowledge(w, act, in);
-    if (act->flags & ACT_OTHER_PATH) /* ./env is called like a wrapper, and may be anything */
+    /* ./env is called like a wrapper, and may do as it likes. */
+    if (act->flags & ACT_OTHER_PATH)
         act->flags &= ~(unsigned)ACT_TRANSPARENT;
     w->nesting--;
     w->via = via;

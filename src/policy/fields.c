@@ -73,7 +73,7 @@ static int set_patterns(struct loading *l, const struct yaml_node *value,
     for (const struct yaml_node *at = value->first; at; at = at->next) {
         if ((r = value_pattern(l, at, &list.items[list.count])) < 0)
             return r;
-        list.count++;
+        list.items[list.count++].preset = l->file->preset;
     }
     *field = list;
     return 0;
@@ -100,9 +100,14 @@ static int set_texts(struct loading *l, const struct yaml_node *value, struct po
     return 0;
 }
 
-/* Whether an entry is one of the blocklist that comes with nacre: those can be lifted. */
-static bool is_blocked(const struct policy_pattern *pattern)
+/*
+ * Whether an entry came with nacre: those can be lifted. What else comes with nacre lifts none of a
+ * preset's, which holds for every agent.
+ */
+static bool is_blocked(const struct loading *l, const struct policy_pattern *pattern)
 {
+    if (pattern->preset)
+        return l->file->layer != LAYER_BUILTIN;
     return pattern->origin.layer == LAYER_BUILTIN && strcmp(pattern->origin.file, "blocklist") == 0;
 }
 
@@ -116,7 +121,7 @@ static int unblock(struct loading *l, const struct yaml_node *at, struct policy_
     size_t known = 0, found = 0;
     for (size_t i = 0; i < list->count; i++) {
         struct policy_pattern *p = &list->items[i];
-        if (!is_blocked(p))
+        if (!is_blocked(l, p))
             continue;
         if (known < NEAREST_MAX)
             names[known++] = p->text;

@@ -388,7 +388,9 @@ static const struct {
 static void judge_finding(struct judging *g, const struct finding *f)
 {
     const struct policy *policy = g->judge->policy;
-    if (finding_rules[f->kind].of_the_box && g->judge->detours)
+    /* A plain command is the program that it names, and nothing is set for it to be another. */
+    bool counts = policy->plain && f->kind == FINDING_VARIABLE;
+    if (finding_rules[f->kind].of_the_box && g->judge->detours && !counts)
         return;
     enum decision decision = DECISION_CONFIRM;
     /* A mandate is a whole list: what nobody can name is not on it. */

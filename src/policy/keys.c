@@ -55,6 +55,7 @@ const struct policy_key policy_keys[] = {
     {"messages.timed_out", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.timed_out), "seconds"},
     {"messages.too_long", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.too_long), "length|maximum"},
     {"messages.tool", KEY_FIELDS, TIGHTER_SAME, FIELD(messages.tool), "description|name"},
+    {"messages.tool_command", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.tool_command), ""},
     {"messages.truncated", KEY_TEMPLATE, TIGHTER_SAME, FIELD(messages.truncated), ""},
     {"network", KEY_NETWORK, TIGHTER_NETWORK, FIELD(network)},
     {"output.cut", KEY_SWITCH, TIGHTER_ALWAYS, FIELD(output.cut), "shown|always"},

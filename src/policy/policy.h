@@ -42,7 +42,8 @@ struct policy_pattern {
     bool rest;  /* a last word * was written */
     bool exact; /* a first word = was: these words and no others; only to allow */
     struct policy_origin origin;
-    bool lifted; /* a built-in entry of the blocklist that `unblock` took away */
+    bool preset; /* of a preset */
+    bool lifted; /* an entry that came with nacre and that `unblock` took away */
 };
 
 struct policy_patterns {
@@ -99,6 +100,7 @@ struct policy_messages {
     const char *chat[CHAT_FIELDS];
     const char *decisions[3];      /* allow, confirm, deny; policy_decision_name reads them */
     const char *tool[TOOL_FIELDS]; /* run_command's, under another name */
+    const char *tool_command; /* of its one argument; it has no other, and none go on from it */
 };
 
 /* The effective policy: every layer put together, before ~ and the workspace are put in. */

@@ -70,11 +70,11 @@ static bool is_org(const char *line, size_t len, size_t *ret_blanks)
            (line[at] == '*' || (line[at] == '#' && at + 1 < len && line[at + 1] == '+'));
 }
 
-static void append_org_block(struct format_piece piece, struct buf *out)
+/* Its lines, each with an end. */
+static void append_org_lines(struct format_piece piece, struct buf *out)
 {
     struct buf safe;
     make_safe(piece, &safe);
-    buf_append_text(out, "#+begin_example\n");
     for (const char *line = safe.data, *end = safe.data + safe.len; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t len = (size_t)((newline ? newline : end) - line), blanks;
@@ -90,10 +90,21 @@ static void append_org_block(struct format_piece piece, struct buf *out)
     }
     if (!safe.len)
         buf_append_byte(out, '\n');
-    buf_append_text(out, "#+end_example");
     if (safe.failed && !out->failed)
         out->failed = safe.failed;
     buf_release(&safe);
+}
+
+static void append_org_block(struct format_piece piece, struct buf *out)
+{
+    buf_append_text(out, "#+begin_example\n");
+    append_org_lines(piece, out);
+    buf_append_text(out, "#+end_example");
+}
+
+void format_org_text(struct format_piece text, struct buf *out)
+{
+    append_org_lines(text, out);
 }
 
 void format_org(const struct format_result *result, struct buf *out)
@@ -222,6 +233,21 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+struct format_result format_result_of(const json_t *value)
+{
+    struct format_result result = {
+        .command = piece_of(value, "command"),
+        .output = piece_of(value, "stdout"),
+        .errors = piece_of(value, "stderr"),
+        .exit_code = (int)json_integer_value(json_object_get(value, "exit_code")),
+        .synthesis = json_is_true(json_object_get(value, "synthesis")),
+    };
+    /* What never ran has said nothing, but why. */
+    if (!result.output.len && !result.errors.len)
+        result.errors = piece_of(value, "error");
+    return result;
+}
+
 int format_result_json(const char *json, size_t len, enum format form, struct buf *out)
 {
     json_t *value = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
@@ -229,13 +255,7 @@ int format_result_json(const char *json, size_t len, enum format form, struct bu
         json_decref(value);
         return -EBADMSG;
     }
-    const struct format_result result = {
-        .command = piece_of(value, "command"),
-        .output = piece_of(value, "stdout"),
-        .errors = piece_of(value, "stderr"),
-        .exit_code = (int)json_integer_value(json_object_get(value, "exit_code")),
-        .synthesis = json_is_true(json_object_get(value, "synthesis")),
-    };
+    const struct format_result result = format_result_of(value);
     if (form == FORMAT_ORG)
         format_org(&result, out);
     else if (form == FORMAT_SEXP)

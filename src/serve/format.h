@@ -30,6 +30,12 @@ struct format_result {
     bool synthesis;
 };
 
+/* Of what `run --json` prints; pieces are of the value. */
+struct format_result format_result_of(const json_t *value);
+
+/* A text that stands in a document of org and is nothing of its own there. */
+void format_org_text(struct format_piece text, struct buf *out);
+
 /* A result, as org and as `(:type :EVENT :payload (:sensor :shell-response …))`. */
 void format_org(const struct format_result *result, struct buf *out);
 void format_sexp(const struct format_result *result, struct buf *out);

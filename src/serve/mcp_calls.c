@@ -277,7 +277,7 @@ int mcp_calls_tick(struct mcp *m)
     for (struct mcp_call *call = m->calls; call; call = call->next) {
         if (call->answered || call->cancelled)
             continue;
-        if (patience && call->tool &&
+        if (patience && call->tool && !call->alone &&
             (call->tool->run == mcp_run_command || call->tool->run == mcp_run_script)) {
             bool late = now - call->begun_ms >= patience;
             const struct mcp_run *run = call->run;

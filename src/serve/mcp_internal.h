@@ -91,6 +91,7 @@ struct mcp_call {
     bool detached; /* answered, and not counted among those that are worked on */
     enum mcp_era era;
     bool elicits; /* the client can be asked */
+    bool alone;   /* called by a tool with one argument, and without those that go on from it */
     char id[JSONRPC_ID_MAX];
     char token[MCP_TOKEN_MAX]; /* of progress, as JSON; empty: none */
     const struct mcp_method *method;
@@ -195,6 +196,8 @@ extern const struct mcp_tool mcp_tools[]; /* ends with a null name */
 
 void mcp_tools_list(struct mcp_call *call, struct jsonrpc_reply *reply);
 void mcp_tools_call(struct mcp_call *call, struct jsonrpc_reply *reply);
+/* What the policy calls one of our tools; NULL: it does not give it. */
+const char *mcp_tool_name(const struct policy *policy, const char *name);
 /* Finds the tool of the call before it is worked on; false: `reply` says why not. */
 bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply);
 

@@ -10,24 +10,40 @@ struct prompt {
     void (*write)(struct mcp *m, const char *argument, struct buf *out);
 };
 
-void mcp_instructions(struct mcp *m, struct buf *out)
+/* By the tools that there are; `ask` too says how to go about it. */
+static void tell(struct mcp *m, bool ask, struct buf *out)
 {
     struct past_place place;
     struct err e = {0};
-    buf_append_text(
-        out,
-        "nacre runs shell commands in a sandbox. run_command takes a text of bash and answers with "
-        "its output, exit code and what it changed; undo takes any of that back. A command is "
-        "judged before it runs: test_command tells the verdict beforehand. The home directory and "
-        "other projects are not there.\n");
     if (mcp_place_open(m, &place, &e) < 0) {
-        buf_append_text(out, "The policy does not load, and nothing runs: ");
+        buf_append_text(out, "nacre runs shell commands in a sandbox.\n"
+                             "The policy does not load, and nothing runs: ");
         mcp_show_line(e.message, strlen(e.message), MCP_REASON_MAX, out);
         buf_append_byte(out, '\n');
         return;
     }
+    const struct policy *policy = place.setting.decider.policy;
+    const char *run = mcp_tool_name(policy, "run_command");
+    bool undoes = mcp_tool_name(policy, "undo");
+    buf_append_format(
+        out,
+        "nacre runs shell commands in a sandbox. %s takes a text of bash and answers with its "
+        "output, exit code and what it changed%s. A command is judged before it runs%s. The home "
+        "directory and other projects are not there.\n",
+        run, undoes ? "; undo takes any of that back" : "",
+        mcp_tool_name(policy, "test_command") ? ": test_command tells the verdict beforehand" : "");
     prompt_append(&place.setting, NULL, out);
+    if (ask)
+        buf_append_format(out,
+                          "\nUse %s for what has to be done, one step at a time, and look at "
+                          "`changes` in its answer. Say what you did%s.\n",
+                          run, undoes ? ", and which run to undo if it was wrong" : "");
     past_place_close(&place);
+}
+
+void mcp_instructions(struct mcp *m, struct buf *out)
+{
+    tell(m, false, out);
 }
 
 /* --- the prompts ---------------------------------------------------------------------------------
@@ -36,11 +52,7 @@ void mcp_instructions(struct mcp *m, struct buf *out)
 static void write_shell(struct mcp *m, const char *argument, struct buf *out)
 {
     (void)argument;
-    mcp_instructions(m, out);
-    buf_append_text(out,
-                    "\nUse run_command for what has to be done, one step at a time, and look "
-                    "at `changes` in its answer. Say what you did, and which run to undo if it "
-                    "was wrong.\n");
+    tell(m, true, out);
 }
 
 static void write_review(struct mcp *m, const char *argument, struct buf *out)

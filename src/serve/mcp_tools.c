@@ -43,14 +43,22 @@ static void put_output_schema(struct json *j, const struct mcp_tool *tool)
     json_object_end(j);
 }
 
-static void put_input_schema(struct json *j, const struct mcp_tool *tool)
+/* The text of run_command's only argument, where it has one alone (`messages.tool_command`). */
+static const char *only_argument(const struct policy *policy, const struct mcp_tool *tool)
 {
+    return tool == mcp_tools ? policy->messages.tool_command : NULL;
+}
+
+static void put_input_schema(struct json *j, const struct policy *policy,
+                             const struct mcp_tool *tool)
+{
+    const char *only = only_argument(policy, tool);
     json_object_begin(j);
     json_key(j, "type");
     json_text(j, "object");
     json_key(j, "properties");
     json_object_begin(j);
-    for (const struct mcp_argument *a = tool->arguments; a->name; a++) {
+    for (const struct mcp_argument *a = tool->arguments; a->name && !(only && !a->required); a++) {
         json_key(j, a->name);
         json_object_begin(j);
         json_key(j, "type");
@@ -62,7 +70,7 @@ static void put_input_schema(struct json *j, const struct mcp_tool *tool)
             json_unsigned(j, 0);
         }
         json_key(j, "description");
-        json_text(j, a->description);
+        json_text(j, only ? only : a->description);
         json_object_end(j);
     }
     json_object_end(j);
@@ -125,7 +133,7 @@ static void put_tool(struct json *j, const struct policy *policy, const struct m
     json_key(j, "description");
     json_text(j, fixed ? fixed[TOOL_DESCRIPTION] : tool->description);
     json_key(j, schemas[form]);
-    put_input_schema(j, tool);
+    put_input_schema(j, policy, tool);
     if (form == PROMPT_MCP) {
         put_output_schema(j, tool);
         put_annotations(j, tool);
@@ -137,11 +145,25 @@ static void put_tool(struct json *j, const struct policy *policy, const struct m
 
 static bool is_given(const struct policy *policy, const struct mcp_tool *tool)
 {
+    if (policy->messages.tool_command && tool != mcp_tools &&
+        strcmp(tool->needs, mcp_tools->needs) == 0)
+        return false;
     for (size_t i = 0; i < policy->tools.count; i++) {
         if (strcmp(policy->tools.items[i].text, tool->needs) == 0)
             return true;
     }
     return false;
+}
+
+const char *mcp_tool_name(const struct policy *policy, const char *name)
+{
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
+        if (strcmp(tool->name, name) != 0 || !is_given(policy, tool))
+            continue;
+        const char *const *fixed = other_name(policy, tool);
+        return fixed ? fixed[TOOL_NAME] : tool->name;
+    }
+    return NULL;
 }
 
 void prompt_write_tools(const struct policy *policy, enum prompt_form form, struct json *out)
@@ -256,7 +278,7 @@ static bool check_arguments(struct mcp_call *call, struct mcp_said *said)
         const struct mcp_argument *a = call->tool->arguments;
         while (a->name && strcmp(a->name, key) != 0)
             a++;
-        if (!a->name) {
+        if (!a->name || (call->alone && !a->required)) {
             struct buf shown;
             buf_init(&shown, &allocator_libc, MCP_SHOWN_MAX);
             mcp_show_line(key, strlen(key), 80, &shown);
@@ -282,14 +304,16 @@ static bool check_arguments(struct mcp_call *call, struct mcp_said *said)
 /* --- a call ----------------------------------------------------------------------------------- */
 
 /* The tool that the policy calls otherwise, by that name. */
-static const struct mcp_tool *find_other(struct mcp *m, const char *name)
+static const struct mcp_tool *find_other(struct mcp *m, const char *name, bool *ret_alone)
 {
     struct past_place place;
     struct err ignored = {0};
     if (mcp_place_open(m, &place, &ignored) < 0)
         return NULL;
-    const char *const *fixed = other_name(place.setting.decider.policy, mcp_tools);
+    const struct policy *policy = place.setting.decider.policy;
+    const char *const *fixed = other_name(policy, mcp_tools);
     bool found = fixed && strcmp(fixed[TOOL_NAME], name) == 0;
+    *ret_alone = found && only_argument(policy, mcp_tools);
     past_place_close(&place);
     return found ? mcp_tools : NULL;
 }
@@ -312,7 +336,7 @@ bool mcp_tools_resolve(struct mcp_call *call, struct jsonrpc_reply *reply)
     }
     call->arguments = arguments;
     if (!call->tool)
-        call->tool = find_other(call->m, json_string_value(name));
+        call->tool = find_other(call->m, json_string_value(name), &call->alone);
     if (!call->tool)
         jsonrpc_reply_fail(reply, JSONRPC_INVALID_PARAMS, "there is no tool '%.80s'",
                            json_string_value(name));

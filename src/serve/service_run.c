@@ -15,14 +15,17 @@ static int append(void *user, const char *bytes, size_t len)
 
 /* --- what is told besides -------------------------------------------------------------------- */
 
-/* Each name once, in the order of the text; null for one that is not known before it runs. */
+/*
+ * Each name once, in the order of the text; null for one that is not known before it runs.
+ * Redirections alone have none.
+ */
 static void put_commands(const struct verdict *verdict, struct json *j)
 {
     const struct facts *facts = verdict->facts;
     json_array_begin(j);
     for (const struct act *act = facts ? facts->acts : NULL; act; act = act->next) {
         const struct act *other = facts->acts;
-        if (act->flags & ACT_FUNCTION)
+        if (act->flags & ACT_FUNCTION || !act->word_count)
             continue;
         while (other != act && !(other->name && act->name && strcmp(other->name, act->name) == 0))
             other = other->next;

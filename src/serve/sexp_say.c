@@ -147,25 +147,6 @@ void sexp_say_error(const struct sexp *id, const struct jsonrpc_reply *why, size
 
 /* --- a chat ---------------------------------------------------------------------------------- */
 
-static struct format_piece piece_of(const json_t *result, const char *key)
-{
-    const json_t *value = json_object_get(result, key);
-    return json_is_string(value)
-               ? (struct format_piece){json_string_value(value), json_string_length(value)}
-               : (struct format_piece){"", 0};
-}
-
-static void put_org(const json_t *result, struct buf *out)
-{
-    const struct format_result shown = {
-        .command = piece_of(result, "command"),
-        .output = piece_of(result, "stdout"),
-        .errors = piece_of(result, "stderr"),
-        .exit_code = (int)json_integer_value(json_object_get(result, "exit_code")),
-    };
-    format_org(&shown, out);
-}
-
 void sexp_say_chat(const struct policy *policy, const json_t *result, struct buf *out)
 {
     const char *const *chat = policy ? policy->messages.chat : NULL;
@@ -174,10 +155,12 @@ void sexp_say_chat(const struct policy *policy, const json_t *result, struct buf
     if (!chat || !chat[CHAT_BUFFER])
         return;
     buf_init(&text, &allocator_libc, JSONRPC_REPLY_MAX);
-    if (json_is_string(analysis))
-        buf_append(&text, json_string_value(analysis), json_string_length(analysis));
+    const struct format_result shown = format_result_of(result);
+    const struct format_piece asked = {json_string_value(analysis), json_string_length(analysis)};
+    if (asked.bytes)
+        format_org_text(asked, &text);
     else
-        put_org(result, &text);
+        format_org(&shown, &text);
     buf_append_text(out, "(:type :request :target ");
     sexp_append_keyword(out, chat[CHAT_TARGET] ? chat[CHAT_TARGET] : "emacs");
     buf_append_text(out, " :payload (:action ");

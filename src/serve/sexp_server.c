@@ -121,7 +121,7 @@ static int read_payload(const struct sexp *payload, struct request *ret,
         if (s->kind != SEXP_KEYWORD || !s->next)
             return refuse(reply, "a :payload is a list of keywords and values");
         name_of(s, name);
-        if (strcmp(name, "action") == 0)
+        if (s->next == action)
             continue;
         const char *key = parameter_name(ret->method, name);
         json_t *value = value_of(s->next, service_type_of(ret->method, key));
@@ -134,6 +134,20 @@ static int read_payload(const struct sexp *payload, struct request *ret,
     return 0;
 }
 
+/* Whether a keyword comes twice: whoever looked at the form before us may have read the other. */
+static bool is_doubled(const struct sexp *form)
+{
+    static const char *const names[] = {"type", "target", "id", "payload"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t count = 0;
+        for (const struct sexp *s = form->first; s && s->next; s = s->next->next)
+            count += sexp_is(s, SEXP_KEYWORD, names[i]);
+        if (count > 1)
+            return true;
+    }
+    return false;
+}
+
 static int read_request(const struct sexp *form, struct request *ret, struct jsonrpc_reply *reply)
 {
     const struct sexp *id = sexp_get(form, "id"), *target = sexp_get(form, "target");
@@ -144,6 +158,8 @@ static int read_request(const struct sexp *form, struct request *ret, struct jso
         ret->id = id;
     else if (id && !sexp_is_nil(id))
         return refuse(reply, ":id is a string, a keyword or an integer");
+    if (is_doubled(form))
+        return refuse(reply, "a form has each keyword once");
     if (!sexp_is(sexp_get(form, "type"), SEXP_KEYWORD, "request"))
         return refuse(reply, ":type is not :REQUEST");
     if (target && !sexp_is(target, SEXP_KEYWORD, "shell"))

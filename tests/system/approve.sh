@@ -31,6 +31,11 @@ like 'with how to answer' "$(jq -r .error "$scratch/result")" "*nacre approve ${
 is 'it is open, by its id' "$(open '.[].id')" "$id"
 asked 'python3 -c "print(1)"'
 is 'the same question is not asked twice' "$(open length)" 1
+for i in 1 2 3 4 5 6 7 8; do "$NACRE" run --json 'python3 -c "print(8)"' > "$scratch/at-once.$i" 2> /dev/null & done
+wait
+is 'nor by eight at once' "$(open 'map(select(.command | test("8"))) | length')" 1
+is 'who are told the same id' "$(jq -r .error "$scratch"/at-once.* | sort -u | wc -l)" 1
+"$NACRE" deny "$(last)" > "$scratch/out"
 like 'and has the same id' "$(jq -r .error "$scratch/result")" "*nacre approve ${id:0:8}*"
 nacre pending
 like 'the list' "$out" "${id:0:8}  run *python3 -c \"print(1)\""

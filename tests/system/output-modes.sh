@@ -36,6 +36,8 @@ answer 'after expansion' 'x=7; echo "SUBMIT: $((x * 6))"' 42
 answer 'nothing is no answer' 'echo "SUBMIT:   "' none
 answer 'nor is another line' 'echo "I SUBMIT: 1"; echo SUBMITTED: 2' none
 answer 'nor standard error' 'echo SUBMIT: 1 >&2' none
+nacre run --json --config "$scratch/submit" --timeout 1s 'echo SUBMIT: 1; sleep 30' 2> /dev/null
+is 'nor of one that was ended' "$(get '.answer // "none"')" none
 answer 'of a command that fails, too' 'echo SUBMIT: 1; exit 5' 1
 nacre run --json 'echo SUBMIT: 1'
 is 'nothing is looked for unless the policy says so' "$(get '.answer // "none"')" none

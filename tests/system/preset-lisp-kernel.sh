@@ -26,6 +26,10 @@ for command in id 'rm x' 'sudo ls' '/bin/sh x' './ls' 'bash -c id'; do
     nacre run --json "$command"
     is "not on the list: $command" "$(value '[.status, .exit_code, .stdout] | @json')" '["denied",1,""]'
 done
+for command in 'PATH=. ls' 'env PATH=. ls' 'LD_PRELOAD=./x.so ls' 'PYTHONPATH=. python3 x.py' 'NODE_OPTIONS=-r./x node y.js'; do
+    nacre run --json "$command"
+    is "nor is one that a variable makes another: $command" "$(value '[.status, .exit_code, .stdout] | @json')" '["denied",1,""]'
+done
 nacre run --json 'uptime'
 is 'its text' "$(value .stderr)" "$unlisted"
 is 'and nothing else is said of it in the result' "$(value '.executed // [] | length')" 0
@@ -35,9 +39,14 @@ is 'its standard error' "$err" "$unlisted"
 is 'its standard output' "$out" ''
 
 # Metacharacters: each of the nine, in any command, before the list is looked at.
+# shellcheck disable=SC1003 # a backslash
 for character in ';' '&' '|' '>' '<' '$' '`' '\' '!'; do
     nacre run --json "uptime $character"
     is "metacharacter $character" "$(value '[.exit_code, .stdout, .stderr] | @json')" "$(jq -cn --arg s "$plain" '[1, "", $s]')"
+done
+for text in 'echo "a;b"' "echo 'a|b'" 'git log --format=%h>x' 'ls $HOME'; do
+    nacre run --json "$text"
+    is "quoted or not: $text" "$(value .stderr)" "$plain"
 done
 nacre run --json 'echo a; touch made'
 is 'an injection' "$(value .stderr)" "$plain"
@@ -79,13 +88,14 @@ said=$(cat "$scratch/said")
 like 'an event' "$said" '*(:type :EVENT :payload (:sensor :shell-response :cmd "echo hello" :stdout "hello*" :stderr "" :exit-code 0*'
 like 'of metacharacters' "$said" "*:cmd \"ls; id\" :stdout \"\" :stderr \"$plain\" :exit-code 1*"
 like 'of the list' "$said" "*:cmd \"id\" :stdout \"\" :stderr \"$unlisted\" :exit-code 1*"
+is 'each with its request' "$(grep -c '^(:type :request :target :emacs :payload (:action :insert-at-end :buffer "\*opencortex-chat\*" :text "' "$scratch/said")" 3
 like 'the chat request' "$said" '*(:type :request :target :emacs :payload (:action :insert-at-end :buffer "\*opencortex-chat\*" :text "\* Shell Command Result*'
 
 # Scripts: Python, Lisp and JavaScript, marked, with the text that asks for a fix.
 echo 'import sys; sys.exit("broken")' > broken.py
 for language in python lisp js; do
     case $language in python) program=python3 text='print(6*7)' ;; lisp) program=sbcl text='(print (* 6 7))' ;; js) program=node text='console.log(6*7)' ;; esac
-    if ! command -v $program > /dev/null; then
+    if ! command -v "$program" > /dev/null; then
         skip "a script in $language" "$program is not installed"
         continue
     fi
@@ -96,4 +106,14 @@ done
 nacre script --json --lang python broken.py
 is 'one that fails' "$(value '[.exit_code, .synthesis] | @json')" '[1,true]'
 like 'what a model is asked then' "$(value .analysis)" '*TOOL SYNTHESIS RESULT:*(Exit: 1)*STDOUT: *STDERR: broken*TASK: If the command failed (Exit != 0), analyze the STDERR and propose a FIX for the script.*'
+{
+    printf '(:type :REQUEST :target :shell :payload (:language :python :content "import sys; sys.exit(\\"broken\\")"))\n'
+    printf '(:type :REQUEST :target :shell :payload (:cmd "echo plain"))\n'
+} | "$JUDGE" serve --sexp > "$scratch/said" 2> "$scratch/err"
+like 'as an event' "$(cat "$scratch/said")" '(:type :EVENT :payload (:sensor :shell-response :cmd "python3 *:stdout "" :stderr "broken*:exit-code 1 :synthesis-p t *'
+like 'whose request has that text' "$(cat "$scratch/said")" '*(:type :request :target :emacs *:text "
+TOOL SYNTHESIS RESULT:
+Command: python3 * (Exit: 1)*propose a FIX for the script.
+If it succeeded, use the STDOUT to complete the original goal.*'
+like 'a command is no synthesis' "$(cat "$scratch/said")" '*:cmd "echo plain" *:synthesis-p nil*'
 done_testing

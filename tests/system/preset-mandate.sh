@@ -54,6 +54,7 @@ is 'a name that is not known' "$(said 4 .result.decision)" '"reject"'
 is 'deep inside' "$(said 5 .result.decision)" '"reject"'
 is 'the file is untouched' "$(said 6 .result.stdout)" '"kept\n"'
 is 'one mandate, one hash' "$(jq -s '[.[1:][].result.mandate_hash] | unique | length' "$scratch/said")" 1
+mandate=$(said 1 .result.mandate_hash)
 
 # The same for one call of the program; what is not on the list cannot be executed by any program, either.
 nacre run --json --allow python3 'python3 -c "import subprocess; subprocess.run([\"touch\", \"made\"])"'
@@ -66,6 +67,10 @@ exits 'and by verdict' 1
 nacre history --json
 check 'recorded' [ "$(jq -s 'flatten | length' "$scratch/out")" -ge 10 ]
 check 'the chain holds' "$JUDGE" verify
+nacre history --json --text 'rm f'
+id=$(value '.[0].correlation_id')
+nacre history --json "$id"
+is 'with verdict and mandate' "$(value '[.result.entry.verdict, .result.entry.mandate_hash] | @json')" "[\"deny\",$mandate]"
 
 # Three words: a judge accepts, rejects, or leaves it to a person, who is asked then; nobody there is never a yes.
 for word in accept reject escalate; do
@@ -76,6 +81,9 @@ for word in accept reject escalate; do
     case $word in accept) wanted=ok ;; reject) wanted=denied ;; *) wanted=needs_confirmation ;; esac
     is "a judge that says $word" "$(value .status)" $wanted
 done
+printf 'extends: mandate\nshell: {confirm: [ls]}\napprovals: {judge: [%s]}\n' "$scratch/judge-nowhere" > "$scratch/nowhere.yaml"
+nacre run --json --config "$scratch/nowhere.yaml" ls
+is 'one that cannot be reached is never a yes' "$(value .status)" needs_confirmation
 nacre escalations --json
 check 'escalations can be exported' [ -s "$scratch/out" ]
 done_testing

@@ -21,13 +21,21 @@ like 'what it is for' "$(value '.[0].description')" '*files and data*documents*a
 nacre policy check
 exits 'every agent loads' 0
 
-# The blocklist, for everybody; anything else runs.
+# The blocklist, for every agent; anything else runs.
 for command in sudo su reboot shutdown poweroff halt init systemctl mkfs dd fdisk parted mount umount chmod chown chgrp \
     iptables ip6tables nft ifconfig ip dnf yum apt apt-get pacman zypper snap flatpak kill killall pkill; do
     printf '%s\n' "$command"
-done | jq -R . | "$JUDGE" test --batch > "$scratch/verdicts"
-is 'the 33 of the blocklist' "$(jq -r .decision "$scratch/verdicts" | sort | uniq -c | tr -s ' ')" ' 33 deny'
-for command in 'pdflatex x' 'ls | wc -l' 'du -sh .' 'unzip x' 'nosuchcommand' 'curl http://localhost'; do
+done | jq -R . > "$scratch/blocked"
+for agent in '' coder debugger writer researcher; do
+    "$JUDGE" test ${agent:+--agent $agent} --batch < "$scratch/blocked" > "$scratch/verdicts"
+    is "the 33 of the blocklist: ${agent:-no agent}" "$(jq -r .decision "$scratch/verdicts" | sort | uniq -c | tr -s ' ')" ' 33 deny'
+done
+printf 'extends: workspace-agents\nshell: {unblock: [chmod]}\n' > "$scratch/lifted.yaml"
+nacre test --config "$scratch/lifted.yaml" 'chmod +x x'
+exits 'which the configuration can lift' 0
+nacre test --config "$scratch/lifted.yaml" 'kill 1'
+exits 'one by one' 1
+for command in 'pdflatex x' 'ls | wc -l' 'du -sh .' 'file x' 'unzip x' 'tar xf x' 'python3 x.py' 'jq . x' 'nosuchcommand' 'curl http://localhost' 'wget x'; do
     nacre test "$command"
     exits "permitted: $command" 0
 done
@@ -36,8 +44,23 @@ done
 nacre run --json --agent writer 'python3 x.py'
 is 'the text of the list' "$(value .stderr)" \
     "Command not allowed: 'python3'. Allowed: biber, cat, find, grep, head, latexmk, ls, pandoc, pdflatex, sort, tail, wc"
-nacre test --agent writer 'ls | wc -l'
-exits 'what is on it' 0
+for command in pdflatex biber latexmk pandoc wc sort head tail grep find ls cat 'ls | wc -l'; do
+    nacre test --agent writer "$command"
+    exits "what is on it: $command" 0
+done
+for command in 'pdflatex -interaction=nonstopmode main.tex' 'latexmk -pdf main.tex' 'latexmk -lualatex main' 'pandoc -o a.pdf a.md' 'biber main'; do
+    nacre test --agent writer "$command"
+    exits "a writer's: $command" 0
+done
+for command in 'pdflatex -shell-escape main' 'pdflatex -shell-esc main' 'pdflatex -cnf-line=shell_escape=t main' 'xelatex main' "latexmk -e 'system(1)' main" "latexmk -pdflatex='./x %O %S' main" 'pandoc -F ./x a.md' \
+    'find . -exec ./x {} +' './pdflatex main' './env ls'; do
+    nacre test --agent writer "$command"
+    exits "not a writer's: $command" 1
+done
+for command in 'python3 x.py' 'curl http://localhost' 'jq . x'; do
+    nacre test --agent researcher "$command"
+    exits "a researcher's: $command" 0
+done
 printf 'shell: {allow: [ls, rm], deny: [rm], default_timeout: 300s}\n' > "$scratch/config/nacre/agents/mine.yaml"
 nacre test --agent mine 'rm x'
 exits "an agent's deny" 1

@@ -34,8 +34,9 @@ said() { # ID FILTER: of the answers in $scratch/said
     ask configure '{"allow":["cat","echo","cat"]}'
     ask undo '{"id":"12345678"}'
     ask verify
+    ask exec '{"command":"echo $(< f) > g; > h"}'
 } | serve --workspace :memory: > "$scratch/said"
-is 'every message is answered, in order' "$(jq -c .id "$scratch/said" | tr '\n' ' ')" "$(seq -s' ' 1 15) "
+is 'every message is answered, in order' "$(jq -c .id "$scratch/said" | tr '\n' ' ')" "$(seq -s' ' 1 16) "
 is 'ping' "$(said 1 .result.status)" '"ok"'
 mandate=$(said 2 .result.mandate_hash)
 is 'a session'\''s files stay' "$(said 3 '[.result.status, .result.stdout, .result.decision, .result.commands_used]')" '["ok","hi\n","allow",["echo","cat"]]'
@@ -52,6 +53,7 @@ is 'equal mandates have equal hashes' "$(said 13 .result.mandate_hash)" "$mandat
 unlike 'and others another' "$(said 11 .result.mandate_hash)" "$mandate"
 like 'undo in memory says what there is instead' "$(said 14 .error.message)" '*`reset`*'
 is 'verify' "$(said 15 .result.good)" true
+is 'redirections alone are no commands' "$(said 16 '[.result.decision, .result.commands_used]')" '["allow",["echo"]]'
 
 # --- methods, in a directory ------------------------------------------------------------------------------------
 

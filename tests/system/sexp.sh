@@ -87,6 +87,23 @@ like 'messages.chat: the result as org, besides' "$(cat "$scratch/said")" '(:typ
 
 #+end_example"))'
 
+printf 'extends: full-auto\nmessages: {chat: {target: emacs, action: insert-at-end, buffer: "*chat*"}}\n' > "$scratch/chat.yaml"
+{
+    printf '(:type :REQUEST :payload (:language :python :content "print(\\"* evil\\")\nprint(\\"#+begin_src\\")"))\n'
+    cmd 'sudo x'
+} | serve --config "$scratch/chat.yaml" --workspace :memory: > "$scratch/said"
+said=$(sed -n '/^(:type :request/,$p' "$scratch/said")
+like 'what a script printed is nothing of org'\''s either' "$said" $'*\n,[*] evil\n,#+begin_src\n*'
+like 'what never ran says why' "$said" $'*[*] Shell Command Result\n- Command: sudo x\n*STDERR\n#+begin_example\n\'sudo\' is denied\n#+end_example*'
+
+# A keyword twice.
+{
+    printf '(:payload (:cmd "echo one") :type :REQUEST :payload (:cmd "echo two"))\n'
+    printf '(:type :REQUEST :target :emacs :target :shell :payload (:cmd "echo three"))\n'
+    printf '(:type :REQUEST :payload (:action :fs-hash :action :reset))\n'
+} | serve --workspace :memory: > "$scratch/said"
+is 'a keyword twice is refused' "$(grep -c ':sensor :shell-error ' "$scratch/said") $(grep -vc ':sensor :shell-error ' "$scratch/said")" '3 0'
+
 # The client leaves.
 tag=$(unique)
 printf 'extends: full-auto\n' > "$scratch/free.yaml"

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/kernel_calls.h"
 #include "sandbox/launch/launch.h"
 
 /* Root opens the mounts of the bind steps while we build what needs none, and sends them after. */
@@ -117,6 +118,17 @@ struct program {
     bool combined; /* both outputs are one */
 };
 
+/* Not through a link: what was a directory when the plan was made may be one now. */
+static int go_to(struct launch *l, const char *path)
+{
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_SYMLINKS};
+    FD_CLEANUP int dir = kernel_openat2(AT_FDCWD, path, &how);
+    if (dir < 0 || fchdir(dir) < 0)
+        return err_errno(&l->err, -errno, "cannot go to '%s'", path);
+    return 0;
+}
+
 static int prepare_program(struct launch *l, struct program *p)
 {
     size_t args = 0, words = 0;
@@ -139,8 +151,8 @@ static int prepare_program(struct launch *l, struct program *p)
             r = err_errno(&l->err, -errno, "cannot fix addresses");
         else if (step->kind == PLAN_FD && strcmp(step->text, PLAN_COMBINED) == 0)
             p->combined = true;
-        else if (step->kind == PLAN_CWD && chdir(p->cwd = step->path) < 0)
-            r = err_errno(&l->err, -errno, "cannot go to '%s'", step->path);
+        else if (step->kind == PLAN_CWD)
+            r = go_to(l, p->cwd = step->path);
         if (r < 0)
             return r;
     }

@@ -30,4 +30,17 @@ is 'and writes nothing there' "$(ls out)" secret
 is 'control: some runs ran' "$seen" yes
 like 'control: the names were exchanged many times' "$(cat "$scratch/swaps")" '[0-9][0-9][0-9]*'
 
+# Nor in a directory that the box does have.
+rm ws/link
+ln -s /usr ws/link
+"$TOOLS/attack_files" swap ws/in ws/link 2 > "$scratch/swaps" &
+swapper=$!
+elsewhere=''
+while kill -0 "$swapper" 2> /dev/null; do
+    nacre run -w ws --cwd in 'pwd -P'
+    case $out in "$PWD"/ws/*) ;; *) elsewhere=$elsewhere$out ;; esac
+done
+wait "$swapper"
+is 'at random: it never stands in another place of the box' "$elsewhere" ''
+
 done_testing

@@ -39,4 +39,27 @@ printf '#!/bin/sh\n./other own\nenv ./other own\n' > go.sh
 judged --allow './go.sh' --allow 'cat own' './go.sh'
 is 'another file is not on it' "$(jq -r .stdout <<< "$result")" ''
 
+# A program that has the name of one that only runs others, wherever it lies, and one that runs others in its own process.
+cat > ways.py << 'PY'
+import os, shutil, subprocess
+for name in ("env", "/tmp/nice", "timeout"):
+    shutil.copy("/usr/bin/touch", name)
+loader = [f"{d}/{f}" for d in ("/lib64", "/lib") if os.path.isdir(d) for f in os.listdir(d) if f.startswith("ld-")][:1]
+ways = [["./env", "harm1"], [os.path.abspath("env"), "harm2"], ["/tmp/nice", "harm3"], ["./timeout", "5", "harm4"]]
+ways += [loader + ["/usr/bin/touch", "harm5"], ["ld.so", "/usr/bin/touch", "harm6"]]
+for i, way in enumerate(ways):
+    try:
+        subprocess.run(way)
+    except OSError:
+        pass
+try:
+    subprocess.run(["env", "harm7"], env={"PATH": os.getcwd()})
+except OSError:
+    pass
+print("tried", subprocess.run(["env", "cat", "own"], capture_output=True).stdout)
+PY
+judged --allow python3 --allow 'cat own' 'python3 ways.py'
+is 'no other program under a name that is let through' "$(find . -name 'harm*' | sort | tr '\n' ' ')" ''
+is 'control: what such a name means is' "$(jq -r .stdout <<< "$result")" "tried b'mine\\n'"
+
 done_testing

@@ -11,8 +11,12 @@ printf 'extends: full-auto\n' > "$scratch/free.yaml"
 mkdir work
 printf 'all install:\n\ttouch canary\n' > work/Makefile
 echo 'touch canary' > work/script.sh
+mkdir work/tools
+for name in cat env nice bash tools/timeout; do
+    printf '#!/bin/sh\n/usr/bin/touch canary\n' > "work/$name" # whatever it is given
+done
 cp /usr/bin/touch work/cat
-chmod +x work/script.sh work/cat
+chmod +x work/script.sh work/cat work/env work/nice work/bash work/tools/timeout
 echo '#!/bin/sh' > work/README.md
 
 # What would be harm there is touching the canary here.
@@ -25,6 +29,7 @@ for row in open(sys.argv[1], encoding='utf-8').read().split('\n')[1:]:
         texts.append(re.sub(r'\\(n|t|\\)', lambda m: {'n': '\n', 't': '\t', '\\': '\\'}[m[1]], parts[1]))
 texts = [t.replace('make install', 'touch canary') for t in texts]
 texts += [
+    './env cat canary', './nice -n 1 cat', 'tools/timeout 5 cat', './bash -c "echo x"', 'env ./env cat', '/proc/self/cwd/env cat',
     'cat() { touch canary; }; cat f', './cat canary', 'PATH=.:$PATH cat canary', 'hash -p ./cat cat; cat canary',
     'BASH_CMDS[cat]=./cat; cat canary', 'C=touch; $C canary', 'echo x; exec touch canary', '/usr/bin/touch canary',
     'cat <(touch canary)', 'echo "$(<script.sh)" | bash', 'echo touch canary | /bin/sh', 'cat script.sh | sh',
