@@ -3,10 +3,10 @@
  *
  * E1  Nothing is written down that the redactor has not seen.
  * E2  The intent is durable before anything of the run is real: before the start where it has the
- *     network or cannot be undone, before the commit otherwise. A run that lasts syncs it
- * meanwhile; one that is over soon and changed nothing leaves it to the sync of its result. E3  The
- * result is durable before it is given away. Where that fails, what the run made real is taken
- * back, and the result says so.
+ *     network or cannot be undone, before the commit otherwise. A run that lasts syncs it on the
+ *     way; one that is over soon and changed nothing leaves it to the sync of its result.
+ * E3  The result is durable before it is given away. Where that fails, what the run made real is
+ *     taken back, and the result says so.
  */
 #include <errno.h>
 #include <fcntl.h>
