@@ -388,6 +388,7 @@ static bool be_pending(struct asking *a)
     if (same != 0)
         return same < 0 ? fail(r) : was_asked(a, id);
     int failure = approve_ask(state, &a->q, &lock, &r->error);
+    fd_close(&alone); /* whoever asks the same finds it */
     if (failure == -E2BIG || failure == -EMFILE) {
         struct err why = r->error;
         err_set(&r->error, -EPERM, "needs confirmation: %.200s; it cannot be asked: %.200s",

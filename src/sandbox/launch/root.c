@@ -346,13 +346,34 @@ static int make_pin(struct launch *l, const struct plan_step *step)
     return attach(l, step, &place, tree);
 }
 
+/*
+ * What lies in a directory that nobody inside can enter is out of reach, for as long as its owner
+ * leaves it so. Then that directory is what is covered.
+ */
+static int find_to_hide(struct launch *l, const struct plan_step *step, char path[static PATH_MAX],
+                        struct place *ret, struct stat *ret_st)
+{
+    struct plan_step shorter = *step;
+    shorter.path = path;
+    if (snprintf(path, PATH_MAX, "%s", step->path) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    for (;;) {
+        int r = find_place(l, &shorter, ret);
+        if (r == 0 && fstatat(ret->dir, ret->name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
+            r = -errno;
+        char *slash = strrchr(path, '/');
+        if (r != -EACCES || slash == path)
+            return r;
+        *slash = '\0';
+    }
+}
+
 static int make_hidden(struct launch *l, const struct plan_step *step)
 {
     struct place place = {.dir = -1, .name = ""};
-    struct stat st;
-    int r = find_place(l, step, &place);
-    if (r == 0 && fstatat(place.dir, place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        r = -errno;
+    struct stat st = {0};
+    char path[PATH_MAX];
+    int r = find_to_hide(l, step, path, &place, &st);
     if (r == -ENOENT && step->flags & PLAN_IF_THERE)
         return 0;
     FD_CLEANUP int tree =
