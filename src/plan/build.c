@@ -637,10 +637,13 @@ static void plan_rest(struct builder *b, uint32_t flags)
     if (request->limits.timeout_ms)
         add_number(b, PLAN_BUDGET, "wall_ms", request->limits.timeout_ms);
     const char *input = request->input ? "" : "exec < /dev/null; ";
+    const char *cwd = quote(b->arena, request->cwd);
+    /* Not through a link: what was a directory when the plan was made may be one now. */
     add_file(b, PLAN_TEXT_PATH,
              arena_format(b->arena,
-                          "%scd -- '%s' || exit 125; unset REPLY OLDPWD; export OLDPWD; %s", input,
-                          quote(b->arena, request->cwd), request->text),
+                          "%scd -P -- '%s' && [ \"$PWD\" = '%s' ] || exit 125; "
+                          "unset REPLY OLDPWD; export OLDPWD; %s",
+                          input, cwd, cwd, request->text),
              0444);
 }
 
