@@ -123,7 +123,8 @@ char *arena_path(struct arena *a, const char *dir, const char *name)
     if (text) {
         memcpy(text, dir, dir_len);
         text[dir_len] = '/';
-        memcpy(text + dir_len + 1, name, name_len + 1);
+        memcpy(text + dir_len + 1, name, name_len);
+        text[dir_len + 1 + name_len] = '\0';
     }
     return text;
 }
