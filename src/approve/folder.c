@@ -39,7 +39,7 @@ static int open_own(int dir, const char *name, struct stat *ret_stat)
 
 int folder_read(int dir, const char *name, size_t max, struct buf *out, struct stat *ret_stat)
 {
-    struct stat st;
+    struct stat st = {0};
     char piece[1 << 14];
     ssize_t n = 0;
     FD_CLEANUP int fd = open_own(dir, name, &st);
@@ -506,7 +506,7 @@ static bool claim(int dir, const char *id)
 static void sweep_question(int dir, const char *id, int64_t now_ms,
                            void (*gone)(void *user, const char *id, bool withdrawn), void *user)
 {
-    struct question q;
+    struct question q = {0};
     if (read_head(dir, id, &q) < 0)
         return; /* somebody should look at it */
     bool abandoned = is_abandoned(dir, &q);

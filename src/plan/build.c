@@ -271,7 +271,7 @@ static const char *escape_nul(struct arena *arena, const char *bytes, size_t len
     for (size_t i = 0; text && i < len; i++) {
         if (bytes[i] == '\0' || bytes[i] == '\\')
             *to++ = '\\';
-        *to++ = bytes[i] ? bytes[i] : '0';
+        *to++ = (char)(bytes[i] ? bytes[i] : '0');
     }
     if (to)
         *to = '\0';

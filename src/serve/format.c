@@ -41,7 +41,7 @@ static void append_line(struct format_piece piece, struct buf *out)
         if (safe.data[i] == '\n')
             buf_append_text(out, "\\n");
         else
-            buf_append_byte(out, safe.data[i] == '\t' ? ' ' : safe.data[i]);
+            buf_append_byte(out, (char)(safe.data[i] == '\t' ? ' ' : safe.data[i]));
     }
     if (safe.failed && !out->failed)
         out->failed = safe.failed;

@@ -122,7 +122,7 @@ void sexp_say_result(const char *method, const struct sexp *id, const json_t *re
     } else {
         buf_append_text(out, ":shell-");
         for (const char *c = method; *c; c++)
-            buf_append_byte(out, *c == '_' ? '-' : *c);
+            buf_append_byte(out, (char)(*c == '_' ? '-' : *c));
     }
     put_pairs(result, runs ? said : NULL, 0, out);
     buf_append_text(out, "))\n");

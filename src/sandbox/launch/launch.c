@@ -224,7 +224,8 @@ static int append_steps(struct launch *l)
         r = err_set(&l->err, -E2BIG, "the plan has too many steps");
     if (r < 0)
         return r;
-    memcpy(l->plan.steps + l->plan.count, rest.steps, rest.count * sizeof(rest.steps[0]));
+    if (rest.count)
+        memcpy(l->plan.steps + l->plan.count, rest.steps, rest.count * sizeof(rest.steps[0]));
     l->plan.count += rest.count;
     return 0;
 }

@@ -223,7 +223,7 @@ static int write_escaped(int fd, const char *text)
     while (r == 0 && *text) {
         char c = *text++;
         if (c == '\\') {
-            c = *text == '0' ? '\0' : *text;
+            c = (char)(*text == '0' ? '\0' : *text);
             if (*text != '0' && *text != '\\')
                 return -EINVAL;
             text++;
