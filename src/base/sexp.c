@@ -283,7 +283,7 @@ static int read_string(struct reader *r, struct sexp **ret)
     for (; r->at < r->len && r->text[r->at] != '"'; r->at++) {
         char c = r->text[r->at];
         if (c == '\\') {
-            c = r->at + 1 < r->len ? r->text[++r->at] : 0;
+            c = (char)(r->at + 1 < r->len ? r->text[++r->at] : 0);
             if (c != '"' && c != '\\')
                 return wrong(r, r->at, "in a string, \\\" and \\\\ are the only escapes");
         }
@@ -358,7 +358,7 @@ static int read_form(struct reader *r, unsigned depth, struct sexp **ret)
     if (depth == SEXP_DEPTH_MAX)
         return wrong(r, r->at, "the form is nested too deep");
     size_t begun = r->at++;
-    struct sexp *list = new_value(r, SEXP_LIST), *item;
+    struct sexp *list = new_value(r, SEXP_LIST), *item = NULL;
     const struct sexp **end = list ? &list->first : NULL;
     int failed = list ? 0 : -ENOMEM;
     while (failed == 0 && (failed = skip(r)) == 0 && r->at < r->len && r->text[r->at] != ')') {
@@ -445,6 +445,6 @@ void sexp_append_keyword(struct buf *out, const char *name)
     for (; *name; name++) {
         bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
                      (*name >= '0' && *name <= '9');
-        buf_append_byte(out, plain ? *name : '-');
+        buf_append_byte(out, (char)(plain ? *name : '-'));
     }
 }
