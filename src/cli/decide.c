@@ -18,9 +18,9 @@ int decide_open_jobs(struct arena *arena, const struct policy_options *policy,
         r = policy_options_request(arena, policy, NULL, project.root, &request, e);
     if (r == 0)
         r = policy_load(arena, &request, &loaded, e);
-    return r < 0 ? r
-                 : work_open(arena, loaded->jobs_root, project.root, getenv("XDG_DATA_HOME"),
-                             getenv("HOME"), make, ret, e);
+    return r < 0 || !loaded ? r
+                            : work_open(arena, loaded->jobs_root, project.root,
+                                        getenv("XDG_DATA_HOME"), getenv("HOME"), make, ret, e);
 }
 
 /* The workspace is the job's: whatever was said of one tells where jobs are looked for. */

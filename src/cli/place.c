@@ -19,7 +19,7 @@ static int read_script(struct arena *arena, const nacre_run_options *o, const ch
                        size_t len, struct setting *setting, struct script *script,
                        const char **ret_text, struct err *e)
 {
-    struct reading reading;
+    struct reading reading = {0};
     if (!o->language)
         return 0;
     int r = script_open(arena, setting->decider.policy, setting->box.toolchains.path, o, bytes, len,

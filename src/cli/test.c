@@ -126,7 +126,7 @@ static int test_script(struct arena *arena, const struct setting *s,
                        const struct test_options *wanted, const struct options_parsed *words)
 {
     struct run_subject subject = {.command = "test"};
-    struct script script;
+    struct script script = {0};
     struct buf bytes;
     struct err e;
     buf_init(&bytes, &allocator_libc, TEXT_BUF_MAX);
