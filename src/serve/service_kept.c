@@ -236,7 +236,7 @@ void service_verify(struct service *s, const json_t *params, struct jsonrpc_repl
     (void)params;
     int r =
         v ? past_place_open(s->handle, &s->run, &place, &e) : err_set(&e, -ENOMEM, "out of memory");
-    if (r == 0) {
+    if (r == 0 && v) {
         r = verify(&place, v, &e);
         past_place_close(&place);
     }

@@ -96,7 +96,7 @@ int work_open(struct arena *arena, const char *root, const char *workspace, cons
     const char *path = NULL;
     bool inside = root && root[0] != '/' && root[0] != '~';
     int r = place(arena, root, workspace, data, home, &path, e);
-    if (r < 0)
+    if (r < 0 || !path)
         return r;
     int top = open(inside ? workspace : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     FD_CLEANUP int dir = top < 0 ? -errno : walk(top, inside ? root : path, make, !inside);
