@@ -107,7 +107,6 @@ enum {
     WIRE_PROGRAM_NAME_MAX = 4096,
     WIRE_PROGRAM_WORDS_BYTES = 32 << 10, /* of the arguments, in a message */
     WIRE_PROGRAM_WORDS_LOOKED_AT = 32,   /* of a loader's words, for the program it loads */
-    WIRE_PROGRAM_WORDS_NAMED = 6,        /* of any program's, that may name what it runs */
     WIRE_PROGRAM_FILES = 8,              /* the program itself, its script, what a loader loads */
     WIRE_PROGRAM_BYTES_MAX = 3 * WIRE_PROGRAM_NAME_MAX + WIRE_PROGRAM_WORDS_BYTES,
 };

@@ -400,11 +400,10 @@ static bool has_known_name(const struct wire_interest *interest, const struct pi
         is_name_known(interest, picture->name, m->name_len) ||
         is_name_known(interest, picture->script, m->script_len))
         return true;
-    /* Its own name, in front of a script whatever #! has put there, and what it may be told to run.
-     */
+    /* Its own name, in front of a script whatever #! has put there, and what it may be told to run,
+     * behind however many options. */
     const char *word = picture->words, *end = word + m->words_len;
-    const int count = m->script_len ? WIRE_PROGRAM_WORDS_LOOKED_AT : WIRE_PROGRAM_WORDS_NAMED;
-    for (int i = 0; word < end && i < count; i++) {
+    while (word < end) {
         size_t len = strnlen(word, (size_t)(end - word));
         if (is_name_known(interest, word, len))
             return true;

@@ -40,7 +40,8 @@ printf 'extends: full-auto\nshell:\n  deny: [wanted, static, ./tool]\n' > "$scra
 mkdir -p sub
 printf ': > mark\n' > tool
 printf 'open("mark", "w")\n' > sub/wanted
-for text in "bash $bin/wanted" "sh -e $bin/wanted" "exec -a ls bash $bin/wanted" 'sh ./tool' 'bash tool' 'python3 -u sub/wanted'; do
+many=$(printf -- '-e %.0s' {1..40}) # no padding hides it
+for text in "bash $bin/wanted" "bash $many $bin/wanted" "sh -e $bin/wanted" "exec -a ls bash $bin/wanted" 'sh ./tool' 'bash tool' 'python3 -u sub/wanted'; do
     stopped_now "$text" "$text"
 done
 judged_later 'bash -c "echo one" wanted; cat sub/wanted > /dev/null; sh -c "echo two" tool'
